@@ -1,7 +1,7 @@
 /**
- * What our own adapters cost beside the packages of the Vercel AI SDK for the same providers: CPU time for one streamed
- * answer of 100 chunks. Both read the same bytes, which the simulator sent once, from memory: no socket is measured.
- * A second table repeats it over loopback sockets, each with the HTTP client that it uses in life.
+ * Compares the cost of our own adapters with that of the Vercel AI SDK packages for the same providers: CPU time for one
+ * streamed answer of 100 chunks. Both read the same bytes, which the simulator sent once, from memory: no socket is
+ * measured. A second table repeats it over loopback sockets, each with the HTTP client that it uses in production.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

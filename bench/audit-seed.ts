@@ -42,7 +42,7 @@ export async function seedLedger(url: string, { calls, wallets, days }: Seed): P
   await withClient(url, async (client) => {
     await client.query('set synchronous_commit = off')
     for (const statement of BALANCES) await client.query(statement)
-    // What autovacuum would have done by now.
+    // Autovacuum would have done this by now.
     await client.query('vacuum analyze')
   })
 }

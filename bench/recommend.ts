@@ -47,7 +47,7 @@ const { values } = parseArgs({
     offers: { type: 'string' },
     /** E9: starts a simulator, a gateway and a matcher. */
     ttft: { type: 'boolean', default: false },
-    /** What other least relevances would give, on the development half. */
+    /** Shows the figures for other least relevances, on the development half. */
     tune: { type: 'boolean', default: false },
     /** Writes down that these gates showed nothing on all sensitive prompts. */
     prove: { type: 'boolean', default: false },

@@ -1,38 +1,35 @@
 /**
  * How long a rehearsal takes (of 10,000 stored conversations: under 60 s on two cores), and what live replies notice of it.
  * The matcher is a process of its own, the conversations are in PostgreSQL, and the rehearsal is the one that the console
- * and the command line run. `node bench/rehearsal.ts --conversations 10000 --offers 10000`
+ * and the command line run.
+ *
+ *   npm run bench:rehearsal -- [--conversations 10000] [--offers 10000]
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { findOrStartPostgres } from '../scripts/postgres.ts'
-import { createMetrics } from '../src/metrics.ts'
-import { createSecrets } from '../src/platform/secrets.ts'
 import { uuidv7 } from '../src/platform/uuid.ts'
-import { createMatcherClient, type MatcherClient } from '../src/recommend/matcher-client.ts'
+import type { MatcherClient } from '../src/recommend/matcher-client.ts'
 import { rehearse, type RehearsalOptions, type RehearsalResult } from '../src/recommend/rehearsal.ts'
 import { createRehearsalClient } from '../src/recommend/rehearsal-client.ts'
-import { matcherTokenOf } from '../src/recommend/wire.ts'
 import { openStore } from '../src/store/database.ts'
-import { start, type Started } from '../test/support/commands.ts'
-import { freePort } from '../test/support/free-port.ts'
-import { loginUrl } from '../test/support/logins.ts'
+import type { Started } from '../test/support/commands.ts'
 import { createRandom } from '../test/support/random.ts'
 import { findOrSeed } from './matcher-seed.ts'
-import type { Order } from './recommend/matcher-process.ts'
+import { askLive, startLiveMatcher } from './recommend/live-matcher.ts'
 import { readConversations, readTalks } from './recommend/sets.ts'
 
-const PROCESS = join(import.meta.dirname, 'recommend/matcher-process.ts')
-const KEPT_DIR = join(import.meta.dirname, '../.parley')
+const DIRECTORY = join(import.meta.dirname, '../.parley/bench-rehearsal')
 const NEVER = new AbortController().signal
 const READY_WITHIN_MS = 10 * 60_000
 const LIVE_EVERY_MS = 500
+const LIVE_WITHIN_MS = 20_000
 
 const { values } = parseArgs({
   options: { conversations: { type: 'string', default: '10000' }, offers: { type: 'string', default: '10000' } },
@@ -50,16 +47,14 @@ async function measure(conversations: number, offers: number): Promise<void> {
   const databaseUrl = await findOrSeed({ offers, data: undefined, isFresh: false })
   const projectId = uuidv7()
   const kept = await keepConversations(databaseUrl, projectId, conversations)
-  const { child, url, token } = await startMatcher(databaseUrl)
-  const live = createMatcherClient({ url, token, metrics: createMetrics() })
+  const { matcher, url, token, client: live, stop } = await startLiveMatcher(databaseUrl, DIRECTORY, READY_WITHIN_MS)
   const store = openStore({ url: databaseUrl, applicationName: 'parley bench rehearsal' })
   const client = createRehearsalClient({ url, token })
   try {
-    await untilReady(live, child)
     const before = await liveMs(live, AbortSignal.timeout(10_000), 0)
     const done = new AbortController()
     const during = liveMs(live, done.signal, 1_000_000)
-    const cpuBefore = await cpuSecondsOf(child)
+    const cpuBefore = await cpuSecondsOf(matcher)
     const startedMs = performance.now()
     const inTransaction: RehearsalOptions['inTransaction'] = (work) => store.db.transaction().execute(work)
     let result: RehearsalResult | undefined
@@ -68,16 +63,15 @@ async function measure(conversations: number, offers: number): Promise<void> {
       if ('result' in step) result = step.result
     }
     const seconds = (performance.now() - startedMs) / 1_000
-    const cpu = (await cpuSecondsOf(child)) - cpuBefore
+    const cpu = (await cpuSecondsOf(matcher)) - cpuBefore
     done.abort()
     report({ result: result ?? assert.fail('no result'), kept, seconds, cpu, before, during: await during })
   } finally {
-    await Promise.all([client.close(), live.close(), store.close()])
-    await child.end('SIGTERM', 30_000)
+    await Promise.all([client.close(), stop(), store.close()])
   }
 }
 
-/** What each ends with. */
+/** Returns the last message of the user in each talk. */
 function lastSaid(talks: readonly { turns: readonly { role: string; text: string }[] }[]): string[] {
   return talks.map(({ turns }) => turns.findLast(({ role }) => role === 'user')?.text ?? '')
 }
@@ -148,46 +142,19 @@ async function keepConversations(databaseUrl: string, projectId: string, count: 
   }
 }
 
-async function startMatcher(databaseUrl: string) {
-  const directory = join(KEPT_DIR, 'bench-rehearsal')
-  await mkdir(directory, { recursive: true })
-  const order: Order = {
-    databaseUrl: loginUrl(databaseUrl, 'matcher'),
-    secret: randomBytes(32).toString('base64'),
-    port: await freePort(),
-    directory,
-  }
-  const child = start(process.execPath, [PROCESS, JSON.stringify(order)])
-  const secrets = createSecrets([{ version: 1, bytes: Buffer.from(order.secret, 'base64') }])
-  return { child, url: `http://127.0.0.1:${order.port}`, token: matcherTokenOf(secrets) }
-}
-
-async function untilReady(client: MatcherClient, { child, output }: Started): Promise<void> {
-  const dueMs = performance.now() + READY_WITHIN_MS
-  while ((await liveReply(client, 0)).outcome === 'unavailable') {
-    if (performance.now() > dueMs || child.exitCode !== null) throw new Error(`not ready:\n${output}`)
-    await sleep(200)
-  }
-}
-
-/** A live reply as a gateway asks for it: judged, and when that is open, matched. */
-async function liveReply(client: MatcherClient, n: number) {
-  const all = readConversations()
-  const { turns, answer } = all[n % all.length] ?? assert.fail('no conversations')
-  const last = turns.at(-1) ?? assert.fail('an empty conversation')
-  const said = [...turns.slice(0, -1), { ...last, text: `${last.text} live ${n}` }]
-  const judged = await client.judge({ turns: said, deadlineMs: 20_000 }, NEVER)
-  if (judged.outcome !== 'open') return judged
-  const nothing = { blockedCategories: [], blockedAdvertisers: [], blockedDomains: [], seenOffers: [] }
-  return client.match({ turns: said, answer, minRelevance: 0, floorNanos: '0', ...nothing, deadlineMs: 20_000 }, NEVER)
-}
-
 /** How long live replies take, one every half second, until somebody says so. */
 async function liveMs(client: MatcherClient, until: AbortSignal, from: number): Promise<number[]> {
+  const all = readConversations()
   const took: number[] = []
   for (let n = from; !until.aborted; n++) {
     const startedMs = performance.now()
-    await liveReply(client, n)
+    const conversation = all[n % all.length] ?? assert.fail('no conversations')
+    await askLive(client, {
+      conversation,
+      mark: `live ${n}`,
+      judgeWithinMs: LIVE_WITHIN_MS,
+      matchWithinMs: LIVE_WITHIN_MS,
+    })
     took.push(performance.now() - startedMs)
     await sleep(LIVE_EVERY_MS)
   }

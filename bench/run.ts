@@ -1,6 +1,7 @@
 /**
- * What a call costs through Parley beside nothing at all, a bare pass-through, Parley of an earlier revision and Portkey's
- * gateway: the same load on the same simulated provider, in turns, in one run, because machines differ and change.
+ * Compares the cost of a call through Parley with that through nothing at all, a bare pass-through, an earlier revision of
+ * Parley and Portkey's gateway: the same load on the same simulated provider, in turns, in one run, because machines differ
+ * and change.
  */
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -29,12 +30,12 @@ interface Entrant {
 }
 
 const BEFORE = '638a0bb'
-/** What the database of `full` has. It takes minutes to write, so it is measured only when it is asked for. */
+/** The contents of the database of `full`. They take minutes to write, so it is measured only when asked for. */
 const HISTORY = { calls: 10_000_000, wallets: 100_000, days: 90 }
 /** Most of what Node compiles, it has compiled after these. */
 const WARM_UP_ROUNDS = 2
 const USUAL = SUBJECTS.filter((name) => name !== 'full')
-/** Who can be asked to hold streams: the others are not what the memory of a gateway is compared to. */
+/** Subjects that can be asked to hold streams: the memory of a gateway is not compared to that of the others. */
 const HOLDERS: ReadonlySet<SubjectName> = new Set(['bare', 'parley', 'before'])
 
 const { values } = parseArgs({
@@ -76,7 +77,7 @@ try {
   const verdicts = await run()
   if (values.strict && verdicts.some(({ found, isReached }) => found && !isReached)) process.exitCode = 1
 } catch (error) {
-  // Whoever interrupted it knows why calls failed. The handler above ends the process when all is undone.
+  // After an interruption it is clear why calls failed. The handler above ends the process when everything is undone.
   if (isInterrupted) await new Promise(() => undefined)
   throw error
 } finally {
@@ -211,7 +212,7 @@ function wholeNumber(name: string, text: string): number {
   return number
 }
 
-/** Of a list with commas, in the order of what is known. */
+/** Returns the names in a comma-separated list, in the order of the known ones. Throws for an unknown name. */
 function namesIn<T extends string>(list: string, known: readonly T[]): T[] {
   const wanted = list.split(',')
   const unknown = wanted.find((name) => !known.includes(name as T))

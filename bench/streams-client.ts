@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http'
 export interface Callers {
   urls: string[]
   headers: Record<string, string>
-  /** Of a hundred streams, as many are of the first model, and the rest of the second. */
+  /** Out of a hundred streams, this many are of the first model, and the rest of the second. */
   activePercent: number
   models: [active: string, idle: string]
 }

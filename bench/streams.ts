@@ -17,7 +17,7 @@ import { ONE_CALLER } from './calls/gateway.ts'
 import { cpuMsOf, residentKbOf } from './calls/processes.ts'
 import type { Callers, StreamsSoFar } from './streams-client.ts'
 
-/** What must hold. */
+/** The limits that must be kept. */
 const BARS = { kbPerStream: 50, goneWithinMs: 2_000, lagMs: 500 }
 /** How often each model says something. Half a minute of silence would end an answer. */
 const EVERY_MS = { active: 1_000, idle: 20_000 }

@@ -9,7 +9,7 @@ import type { Settlement } from '../src/store/billing/settlement.ts'
 export interface Wallet {
   projectId: string
   keyPairId: string
-  /** Whom its calls are for, in turn; none: for nobody. */
+  /** The end users that its calls are for, in turn. Empty: its calls are for none. */
   endUserIds: readonly string[]
 }
 

@@ -31,7 +31,7 @@ export default defineConfig({
       // The app, and the pages that the server fills in for everybody else. Those load nothing of it.
       input: ['index', 'front', 'status', 'ads'].map((page) => join(import.meta.dirname, `${page}.html`)),
       output: {
-        // What every page needs comes in few files; a file per icon would cost more in requests than it saves.
+        // Code that every page needs is in few files: a file per icon would cost more in requests than it saves.
         codeSplitting: {
           groups: [
             { name: 'framework', test: /node_modules[\\/](?:react|react-dom|scheduler|@tanstack)[\\/]/ },

@@ -1,6 +1,6 @@
--- Of the next conversations after a place: adds the words of messages that have none, because they were stored before words were.
+-- Adds, in the next conversations after a place, the words of messages that were stored before words were, and so have none.
 -- `seen` conversations were looked at, the last of which is the place that was reached; `added` messages have words now. When
--- that is `most`, there may be more of the same ones. Text that is being erased meanwhile is waited for, and left out.
+-- that is `most`, there may be more of the same ones. Text that is being erased at the same time is waited for, and left out.
 create or replace function add_missing_words(after_project uuid, after_id text, most int)
 returns table (project uuid, id text, seen int, added int) language plpgsql
 security definer set search_path = public, pg_temp as $$

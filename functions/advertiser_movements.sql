@@ -1,6 +1,6 @@
--- What was added to the wallet of the transaction's advertiser and taken from it, the newest first, without the clicks that
--- were paid for: those are sums of days. Of a click that was taken back neither reference nor reason is told, because the
--- account that gave the money back may be a publisher's. Runs with its owner's rights, and reads of one advertiser only.
+-- The movements on the wallet of the transaction's advertiser, newest first, without the clicks that were paid for: those are
+-- sums of days. For a click that was taken back, neither reference nor reason is returned, because the account that gave the
+-- money back may be a publisher's. Runs with its owner's rights, and reads one advertiser's movements only.
 create or replace function advertiser_movements(most int) returns table (id uuid, kind text,
   delta_nanos int8, reference text, reason text, created_at timestamptz) language sql stable security definer
 set search_path = public, pg_temp as $$

@@ -1,5 +1,5 @@
--- What an entry of the audit log says, and the digest of the entry before it, as one digest. What it digests, and in
--- which form, must never change: the digests of all entries that exist were made with it.
+-- One digest over the content of an audit log entry and the digest of the entry before it. Its input, and the form of that,
+-- must never change: the digests of all existing entries were made with it.
 create or replace function audit_log_digest(r audit_log) returns bytea language sql stable as $$
   select sha256(r.previous_digest || convert_to(jsonb_build_array(r.publisher_id, r.seq, extract(epoch from r.at),
     r.actor_id, r.actor, r.action, r.subject, r.project_id, r.ip, r.user_agent, r.details)::text, 'utf8'))

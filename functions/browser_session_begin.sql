@@ -13,7 +13,7 @@ begin
   select * into strict a from json_to_record(asked) as a (
     id uuid, project_id uuid, key_pair_id uuid, secret_digest bytea, secret_version int2, secret_last4 text, end_user_id uuid,
     models text[], max_tokens int, origins text[], calls_max int, money_nanos int8, seconds int, network_tag bytea);
-  -- What the new rows refer to is locked now, from the top down, as everybody else locks it: later, two could wait for each other.
+  -- The rows that the new ones refer to are locked now, top down, as everywhere else: later, two could wait for each other.
   perform from publishers u where u.id = (select p.publisher_id from projects p where p.id = a.project_id) for key share;
   perform from projects p where p.id = a.project_id for key share;
   -- Locked, so that the alive ones are counted exactly, and the pair does not end in between.

@@ -2,7 +2,7 @@
 -- give back what they had of it. What was released to a wallet already is taken from there, and what the wallet has spent of it,
 -- it owes. Rows that clicks_apply locks are locked in its order.
 create or replace function click_reverse(click uuid, why text) returns boolean language plpgsql as $$
-declare k clicks;
+declare k clicks; called uuid;
 begin
   select * into k from clicks c where c.id = click for no key update;
   if not found or k.state = 'unpaid' then
@@ -29,7 +29,8 @@ begin
       released_nanos = e.released_nanos - case k.state when 'released' then k.share_nanos else 0 end
     where e.project_id = k.project_id;
   update clicks c set state = 'reversed', reversed_at = now() where c.id = click;
-  perform clicks_count(array[click], -1);
+  select r.call_id into called from recommendations r where r.id = k.recommendation_id;
+  perform clicks_sum(array[k], array[called], -1);
   return true;
 end $$;
 

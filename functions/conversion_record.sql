@@ -24,7 +24,7 @@ begin
   insert into conversions (id, advertiser_id, event_id, click_id, campaign_id, offer_id, verdict, amount, currency, happened_at)
     values (new_id, advertiser, event, click, k.campaign_id, k.offer_id, case
       -- A reader's click counts also when nobody paid for it.
-      when k.verdict not in ('valid', 'repeat', 'over_budget', 'no_credit') then 'no_reader'
+      when k.verdict not in ('valid', 'project_closed', 'repeat', 'over_budget', 'no_credit') then 'no_reader'
       -- Clocks of advertisers are a little off.
       when happened < time_of_id(k.id) - interval '5 minutes' then 'before_click'
       when happened > time_of_id(k.id) + interval '7 days' then 'too_late'

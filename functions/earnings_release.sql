@@ -6,7 +6,7 @@ declare p record; released int := 0;
 begin
   for p in
     with due as (
-      -- What a publisher has earned who was deactivated stays pending, so that it can be taken back.
+      -- The earnings of a deactivated publisher stay pending, so that they can be taken back.
       select k.id from clicks k join projects j on j.id = k.project_id join publishers u on u.id = j.publisher_id
       where k.state = 'pending' and k.id < first_id_of(now() - pending_for) and u.activated_at is not null
       order by k.id limit most for no key update of k skip locked

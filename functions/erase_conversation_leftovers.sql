@@ -1,6 +1,6 @@
--- Of the next conversations after a place: erases what a deleted one still has of its calls' metadata, and its opening. A console
--- or a command of a version that knows neither leaves them behind while versions are replaced. The row itself is what tells a
--- deleted conversation from one that was never stored, whose metadata stays.
+-- Erases, in the next conversations after a place, what a deleted one still has of its calls' metadata, and its opening. A
+-- console or a command of a version that knows neither leaves them behind while versions are replaced. The row itself
+-- distinguishes a deleted conversation from one that was never stored, whose metadata stays.
 -- `seen` conversations were looked at, the last of which is the place that was reached; `erased` rows of metadata are gone. When
 -- that is `most`, there may be more of the same ones.
 -- Runs with its owner's rights, because the worker may read neither which conversation metadata belongs to nor what it says.

@@ -1,4 +1,4 @@
--- What a call or a transfer has come to for a wallet, with everything that has corrected it since.
+-- The effect that a call or a transfer has had on a wallet, with everything that has corrected it since.
 create or replace function ledger_effect(wallet uuid, subject uuid) returns int8 language sql stable as $$
   with recursive related as (
     select subject as id

@@ -1,5 +1,5 @@
--- Of these projects, those whose wallet nobody else has locked at this moment. A gateway whose statement waited too long asks
--- this, to go on without the others.
+-- Returns those of the projects whose wallet no other transaction has locked at this moment. A gateway whose statement waited
+-- too long asks this, to go on without the others.
 -- Runs with its owner's rights: the gateway itself may not lock wallets.
 create or replace function ledger_free_wallets(project_ids uuid[]) returns setof uuid language sql
 security definer set search_path = public, pg_temp as $$

@@ -28,7 +28,7 @@ begin
   ), sized as (
     select c.*,
       sum(c.held - c.within) over (partition by c.project_id) as released,
-      -- What earlier overruns of this batch take from the same wallet before this one.
+      -- The sum that earlier overruns of this batch take from the same wallet before this one.
       sum(c.overrun) over (partition by c.project_id order by c.n) - c.overrun as overrun_before
     from closed c
   ), paid as (

@@ -1,5 +1,5 @@
--- What a payment provider has taken back of a credited transfer is taken from the wallet, and owed as far as the wallet
--- does not have it; never more than is left of that credit. The rest is the operator's loss.
+-- Takes from the wallet what a payment provider has taken back of a credited transfer; the part that the wallet does not have
+-- is owed. Never more than is left of that credit: the rest is the operator's loss.
 create or replace function ledger_take_owing(project uuid, credited uuid, amount int8, kind text, reference text,
   reason text, out owed int8, out absorbed int8) language plpgsql as $$
 declare due int8;

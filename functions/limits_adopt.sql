@@ -19,7 +19,7 @@ begin
     where m.settled_at > rolled_up_through and m.id >= first_id_of(rolled_up_through - interval '38 hours')
       and (asked.scope <> 'key_pair' or m.key_pair_id = any (pairs))
     union all
-    -- What dead gateways' calls came to is collected late, and in no roll-up.
+    -- Charges for dead gateways' calls are collected late, and are in no roll-up.
     select t.created_at, t.amount_nanos from project join transfers t on t.debit_account = project.id
       join charges m on m.id = t.corrects
     where t.kind = 'late_charge' and (asked.scope <> 'key_pair' or m.key_pair_id = any (pairs))

@@ -1,4 +1,4 @@
--- What the limits of a call allow it, given what is counted for them; nothing is counted yet. All that is counted for a
+-- Decides what the limits of a call allow it, given what is counted for them; counts nothing itself. All that is counted for a
 -- project's calls changes under the lock of its wallet, and what is counted for its publisher is locked by ledger_apply.
 create or replace function limits_check(applying limit_states[], want int8, min int8) returns limits_verdict
 language plpgsql as $$

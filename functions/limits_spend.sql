@@ -2,7 +2,8 @@
 -- and a row may come again. A transaction that had to wait may be of an earlier day than the one before it: a day, once begun, never
 -- begins again, or what it has seen spent would be forgotten.
 create or replace function limits_spend(counted int8[], charged int8[], held int8[], tokens int8[], calls int)
-returns void language sql as $$
+returns void language plpgsql as $$
+begin
   -- Once, and not for every row.
   with periods as materialized (
     select date_trunc('minute', now()) as minute, date_trunc('day', now(), 'UTC') as day,
@@ -25,7 +26,7 @@ returns void language sql as $$
     from unnest(counted, charged, held, tokens) as u (id, charged, held, tokens) cross join periods t
     group by u.id, t.minute, t.day, t.week, t.month
   ) s
-  where c.id = s.id
-$$;
+  where c.id = s.id;
+end $$;
 
 revoke execute on function limits_spend from public;

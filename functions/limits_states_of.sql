@@ -1,9 +1,6 @@
--- What is counted for calls of these publishers, projects, key pairs, end users and browser sessions, beside the limits that hold
--- for them. The arrays are read in parallel, and nulls are nobody. An end user is counted from the first call for which there is a
--- limit, a session from its beginning.
--- Its form without sessions goes here and not in a migration, so that the ledger_hold that calls it goes in the same transaction.
-drop function if exists limits_states_of(uuid[], uuid[], uuid[], uuid[]);
-
+-- The counts for calls of these publishers, projects, key pairs, end users and browser sessions, with the limits that hold for
+-- them. The arrays are read in parallel, and a null stands for no subject. An end user is counted from the first call for which
+-- there is a limit, a session from its beginning.
 create or replace function limits_states_of(publishers uuid[], projects uuid[], pairs uuid[], end_users uuid[],
   sessions uuid[]) returns setof limit_states language plpgsql as $$
 begin
@@ -24,4 +21,5 @@ begin
   ) n join limit_states s on s.scope = n.scope and s.subject = n.id;
 end $$;
 
-revoke execute on function limits_states_of from public;
+-- Named with its parameters: a form without sessions may be left from an earlier version.
+revoke execute on function limits_states_of(uuid[], uuid[], uuid[], uuid[], uuid[]) from public;

@@ -24,7 +24,7 @@ const STAGES = [
   [['chaos -- --seconds 45', 'soak -- --seconds 60'], ['mutants -- --sample 20 --jobs 2']],
 ]
 
-/** Those whose failures are tried once more, alone. With more files than these, nobody learns anything from it. */
+/** Suites whose failures are retried once, alone. With more files than the maximum, nothing is learned from it. */
 const TESTS: ReadonlySet<string> = new Set(['test', 'test:browser:core'])
 const TRIED_ALONE_MAX = 3
 

@@ -47,7 +47,7 @@ const { values: flags } = parseArgs({
 })
 const stateDir = resolve(flags['state-dir'])
 
-/** What was started, newest last: stopped in the other order. */
+/** Functions that stop everything that was started, newest last: called in reverse order. */
 const started: (() => Promise<unknown>)[] = []
 
 onSignals()

@@ -21,9 +21,9 @@ export interface SeededCalls {
 export interface SeedOptions {
   calls: number
   days?: number
-  /** Who the projects belong to; made when absent. */
+  /** The owner of the projects; created when absent. */
   publisherId?: string
-  /** Nearly all replies then say that they had a recommendation; whoever wants that writes those down, too. */
+  /** Nearly all replies then say that they had a recommendation; the caller has to write those as well. */
   isMonetized?: boolean
   say?: (text: string) => void
 }
@@ -210,7 +210,7 @@ async function loadCalls(db: Db, { start, stop, from, to, isMonetized }: Chunk, 
     ${addTo('usage_days', selectRolledUp('day', sql`facts`))}`.execute(db)
 }
 
-/** What Parley itself takes of a call: its providers take all the rest. */
+/** The part of a call's time that Parley itself takes: its providers take all the rest. */
 const OWN_MS = 4
 
 /** Most are answered by the first try; some by the second, and those that fail have failed at the provider. */

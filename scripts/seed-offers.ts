@@ -19,10 +19,10 @@ const SHOPS = [
 const CAMPAIGN = 'Demo'
 /** Where only one of them has something that fits, a click costs this. */
 const FLOOR = '0.10'
-/** Whoever could not pay for a click is not recommended. */
+/** An advertiser that could not pay for a click is not recommended. */
 const CREDIT = '100'
 
-/** Running it again changes nothing but what the feeds have new. Whoever has set the project's monetization keeps it. */
+/** Running it again changes nothing except what is new in the feeds. A project keeps the monetization that it has set. */
 export async function seedOffers(db: Db, projectId: string): Promise<void> {
   const areNew: boolean[] = []
   for (const shop of SHOPS) areNew.push(await seedShop(db, shop))

@@ -52,7 +52,7 @@ const MODELS = [
 /** For questions about things to buy, which a recommendation can follow. */
 const GUIDE = { id: 'parley-guide', upstreamModel: 'sim-guide?talk=1', price: priceOf('0.30', '0.15', '1.20') }
 
-/** What the examples of the documentation ask for vectors. */
+/** The model that the documentation's examples ask for vectors. */
 const EMBEDDING = {
   id: 'parley-embedding',
   kind: 'embedding' as const,
@@ -121,7 +121,7 @@ async function seedModel(db: Db, providerId: string, model: SeededModel): Promis
     (route) => route.model_id === model.id && route.enabled && route.provider === PROVIDER,
   )
   if (routes.some((route) => route.upstream_model === model.upstreamModel)) return
-  // Of an older version, which had other words for it.
+  // Routes of an older version, which had other words for it.
   for (const { id } of routes) await setDeploymentEnabled(db, id, false)
   await insertDeployment(db, {
     id: uuidv7(),
@@ -156,7 +156,7 @@ async function seedProject(db: Db): Promise<{ publisherId: string; projectId: st
   return { publisherId, projectId: id }
 }
 
-/** Who can sign in to the console as the demo's owner. Everybody can read this, so it exists on developers' machines alone. */
+/** Signs in to the console as the demo's owner. Everybody can read this, so the user exists on developers' machines only. */
 export const DEMO_USER = { email: 'demo@example.com', password: 'parley-demo-only' }
 
 /** Only for a database that belongs to one developer. Whoever is there already stays as they are. */

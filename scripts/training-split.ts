@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Which half of somebody else's prompts the gates learn from; the other half is for measuring only. By the text's own
- * digest, so that nobody chooses and the same text never lies on both sides.
+ * Whether a public prompt is in the half that the gates learn from; the other half is for measuring only. The text's own
+ * digest decides, so that nobody chooses and the same text is never on both sides.
  */
 export function isTrainingText(text: string): boolean {
   return (createHash('sha256').update(text).digest()[0] ?? 0) % 2 === 0

@@ -1,4 +1,4 @@
-/** What the Messages format accepts as a request. It refuses what the real one does, so that an adapter cannot get away with it here. */
+/** Checks requests in the Messages format. It refuses what the real one does, so that an adapter cannot get away with it here. */
 import { checkBounds, checkOutput, checkThinking } from './claude.ts'
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'

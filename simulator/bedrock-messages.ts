@@ -1,4 +1,4 @@
-/** What Converse demands of a conversation. A request that the real one refuses must not pass here. */
+/** Converse's demands on a conversation. A request that the real one refuses must not pass here. */
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { assertSigned, checkThoughtsKept } from './thinking.ts'

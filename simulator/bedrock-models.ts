@@ -1,4 +1,4 @@
-/** What the models behind Converse refuse, each maker's in its own way. */
+/** Refuses what the models behind Converse refuse, each maker's in its own way. */
 import { checkBounds, checkOutput, checkThinking } from './claude.ts'
 import type { ChatRequest } from './dialect.ts'
 import { isRecord } from './record.ts'

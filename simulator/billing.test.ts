@@ -4,7 +4,7 @@ import type { SimulatedCall } from './calls.ts'
 import { ask, chatBody, chunksIn, eventually, STREAM } from './probe.ts'
 import { createSimulator, type Simulator } from './server.ts'
 
-/** What the simulated provider asks for: the side of the exactness run that must be right by itself. */
+/** The simulated provider's bills: the side of the exactness run that must be right by itself. */
 
 let simulator: Simulator
 const told: SimulatedCall[] = []

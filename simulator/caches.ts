@@ -64,7 +64,7 @@ export function createCaches(now: () => number = () => performance.now()): Cache
     if (entries.size > ENTRIES_MAX && oldest !== undefined) entries.delete(oldest)
   }
 
-  /** What is kept costs nothing here, and is not reported. */
+  /** Writing to this cache costs nothing, and is not reported. */
   function useAutomatic(plan: CachePlan & { kind: 'automatic' }, account: string): CacheUse {
     const tokens = tokensOf(plan)
     let cached = 0
@@ -119,7 +119,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }
 
-/** What each model of Anthropic caches at least; the minima at Bedrock are the same. */
+/** Returns the fewest tokens that a model of Anthropic caches; the minima at Bedrock are the same. */
 export function anthropicTokensMin(model: string): number {
   if (/opus-4-[56]|haiku-4-5/.test(model)) return 4_096
   return /opus-4-7|3-5-haiku|3-haiku/.test(model) ? 2_048 : CACHED_TOKENS_MIN

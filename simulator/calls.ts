@@ -1,4 +1,4 @@
-/** What the simulator remembers of the calls that it answered. */
+/** The simulator's memory of the calls that it answered. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface SimulatedCall {
@@ -14,18 +14,18 @@ export interface SimulatedCall {
   generatedTokens: number
   /** The `mark` of its script. */
   mark: string | undefined
-  /** What the provider asks for it. Undefined: it did nothing. */
+  /** The provider's bill for it. Undefined: the provider did nothing. */
   bill: Bill | undefined
   ended: 'running' | 'completed' | 'cancelled' | 'fault'
 }
 
 /** Tokens, each in one place. */
 export interface Bill {
-  /** Of the prompt, neither read from the cache nor written to it. */
+  /** Tokens of the prompt that were neither read from the cache nor written to it. */
   fresh: number
   cached: number
   cacheWrite: number
-  /** Of the answer that was written to the socket. */
+  /** Tokens of the answer that were written to the socket. */
   completion: number
   /** Thoughts, as far as they had come. */
   reasoning: number

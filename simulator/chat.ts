@@ -22,7 +22,7 @@ import { PeerGone, createWire } from './wire.ts'
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const STRUCK_SCRIPTS_MAX = 10_000
 
-/** What a tool's result says to be called again. */
+/** A tool whose result contains this is called again. */
 const AGAIN = '[[sim again]]'
 
 /** The clock of a simulator that answers the same every time starts here. */
@@ -141,7 +141,7 @@ function accountOf({ authorization = '', model }: SimulatedCall): string {
   return `${signer} ${model.split('?')[0]}`
 }
 
-/** What a script says goes before what was found. */
+/** The script's figures take precedence over what was found in the cache. */
 function cacheUseOf(script: Script, found: CacheUse): CacheUse {
   const { cachedTokens, cacheWriteTokens, factor } = script
   if (cachedTokens + cacheWriteTokens > 0) return { cached: cachedTokens, written: cacheWriteTokens }
@@ -154,8 +154,8 @@ interface Circumstances {
 }
 
 /**
- * What a provider asks for: the prompt once it has read it, and of the answer what it had made when it ended, however it
- * ended. A refusal costs nothing.
+ * Bills a call as a provider does: the prompt once it has been read, and the part of the answer that was made when the call
+ * ended, however it ended. A refusal costs nothing.
  */
 function startBilling(
   call: SimulatedCall,
@@ -234,7 +234,7 @@ function scriptOf(request: IncomingMessage, chatRequest: ChatRequest, { format }
   return isThoughtless ? { ...script, thoughts: undefined, reasoningTokens: 0 } : script
 }
 
-/** Who makes vectors writes and thinks nothing, and keeps no prompts. */
+/** A model that makes vectors writes nothing, thinks nothing and caches no prompts. */
 const WORDLESS = { tokens: 0, reasoningTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
 
 function vectorsOf({ vectors }: ChatRequest, script: Script, seed: number) {
@@ -244,7 +244,7 @@ function vectorsOf({ vectors }: ChatRequest, script: Script, seed: number) {
 }
 
 function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply {
-  // Whoever just gave a tool's result wants an answer: calling the tool again would loop for ever.
+  // A caller that just gave a tool's result wants an answer: calling the tool again would loop for ever.
   const last = chatRequest.messages.at(-1)
   const toolName = last?.role === 'tool' && !last.text.includes(AGAIN) ? undefined : script.tool
   const tool = chatRequest.tools.find((candidate) => candidate.name === toolName)
@@ -265,7 +265,7 @@ function replyTo(chatRequest: ChatRequest, script: Script, seed: number): Reply 
   })
 }
 
-/** What it says word for word, if a script has words for it. */
+/** The literal text of the reply, if the script has one. */
 function textFor(chatRequest: ChatRequest, { text, echo, talk, tokens, utf8 }: Script): string | undefined {
   if (echo) return lastUserTextOf(chatRequest)
   if (text !== undefined || !talk || tokens !== undefined || utf8 || chatRequest.vectors) return text

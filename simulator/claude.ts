@@ -1,10 +1,10 @@
-/** What a Claude model refuses of a request, wherever it is served. It goes by the version in the model's name. */
+/** Refuses what a Claude model refuses, wherever it is served. The version in the model's name decides. */
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 
 type Fields = Record<string, unknown>
 
-/** What it thinks when it is asked to and no script says what. */
+/** The thought of a model that is asked to think when no script says what. */
 export const A_THOUGHT = 'Let me think about that.'
 
 /** `claude-opus-4-6` is 4.06. Undefined: the name tells none, as that of the simulator's own models. */

@@ -1,4 +1,4 @@
-/** What differs between the providers' wire formats. Scripts, replies and faults know nothing of it. */
+/** The differences between the providers' wire formats. Scripts, replies and faults know nothing of them. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CachePlan } from './caches.ts'
 import type { Refusal } from './refusal.ts'
@@ -6,12 +6,12 @@ import type { Reply, Tool } from './reply.ts'
 import type { WantedVectors } from './vectors.ts'
 
 export interface Dialect {
-  /** Whose wire format it is, wherever it is served. */
+  /** The wire format by the name of its maker, wherever it is served. */
   readonly format: 'openai' | 'anthropic' | 'gemini' | 'bedrock'
   readonly idPrefix: string
-  /** What a dialect that names its events calls those that a fault makes up. */
+  /** The names of events that a fault makes up, in a dialect that names its events. */
   readonly eventNames?: { readonly content: string; readonly error: string }
-  /** Of a dialect whose streams are not server-sent events. */
+  /** Only in a dialect whose streams are not server-sent events. */
   readonly framing?: Framing
   serves(method: string, path: string): boolean
   /** As it was sent. `url` is the path and what follows its question mark. */
@@ -43,11 +43,11 @@ export interface ChatRequest {
   readonly tokensMax: number | undefined
   readonly messages: readonly { readonly role: string; readonly text: string }[]
   readonly tools: readonly Tool[]
-  /** What the model reads beside the messages: definitions of tools, former calls, a schema. */
+  /** Texts that the model reads besides the messages: definitions of tools, former calls, a schema. */
   readonly alsoRead?: readonly string[]
   /** Whether it asks the model to think. */
   readonly wantsThoughts?: boolean
-  /** What images and files come to. */
+  /** Tokens of images and files, in total. */
   readonly mediaTokens?: number
   /** How many alternatives of each token it wants to see. Undefined: it does not ask for probabilities. */
   readonly topLogprobs?: number | undefined
@@ -63,7 +63,7 @@ export interface Answer {
   /** The provider's word for its end, where it is not the one that fits the reply. */
   readonly finish?: string | undefined
   readonly topLogprobs?: number | undefined
-  /** Of a request for embeddings: one for each input. */
+  /** Only for a request for embeddings: one for each input. */
   readonly vectors?: readonly (readonly number[])[] | undefined
   readonly isBase64?: boolean | undefined
   /** Undefined when it was not asked for, or is withheld. */
@@ -76,7 +76,7 @@ export interface Usage {
   readonly total: number
   readonly cached: number
   readonly cacheWrite: number
-  /** What of the prompt was neither read from the cache nor written to it. */
+  /** Tokens of the prompt that were neither read from the cache nor written to it. */
   readonly fresh: number
   readonly reasoning: number
 }

@@ -433,7 +433,7 @@ test('a fault strikes only the first times, and then the same script is healthy'
 })
 
 test('every fault has been tested', () => {
-  // Those of Gemini's format are in gemini.test.ts.
+  // The faults of Gemini's format are tested in gemini.test.ts.
   const here = FAULT_NAMES.filter((name) => !name.startsWith('U21-'))
   assert.deepEqual([...tested].toSorted(), here.toSorted())
 })

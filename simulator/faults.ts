@@ -77,7 +77,7 @@ export interface Fault {
   readonly for?: 'stream' | 'json'
   /** The only wire format in which it can be. */
   readonly format?: Dialect['format']
-  /** What comes instead is no refusal: the prompt was read, and is asked for. */
+  /** The answer in place of the reply is no refusal: the prompt was read, and is billed. */
   readonly isAtWork?: boolean
   /** Answers in place of the reply. */
   readonly instead?: (delivery: Delivery) => Promise<void>
@@ -99,7 +99,7 @@ export interface Fault {
   readonly rewrite?: Edit
 }
 
-/** What a fault can reach of the exchange that it spoils. */
+/** The parts of an exchange that a fault can reach to spoil it. */
 export interface Delivery {
   readonly wire: Wire
   readonly contentType: string
@@ -332,7 +332,7 @@ const BOMB_PART_BYTES = 16 * MEGABYTE
 const BOMB_PARTS = 64
 let bombBytes: Buffer | undefined
 
-/** What is gzipped may be joined: one small part, many times over, inflates to a gigabyte that nobody had to deflate. */
+/** Gzip data can be concatenated: one small part, many times over, inflates to a gigabyte that never had to be deflated. */
 function bomb(): Buffer {
   bombBytes ??= Buffer.concat(Array.from<Buffer>({ length: BOMB_PARTS }).fill(gzipSync(Buffer.alloc(BOMB_PART_BYTES))))
   return bombBytes

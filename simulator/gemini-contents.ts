@@ -1,4 +1,4 @@
-/** What Google checks in the turns of a conversation. */
+/** Google's checks of the turns of a conversation. */
 import type { ChatRequest } from './dialect.ts'
 import { geminiVersionOf } from './gemini-generation.ts'
 import { isRecord } from './record.ts'

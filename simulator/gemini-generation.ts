@@ -1,4 +1,4 @@
-/** What Google checks in the configuration of an answer. It goes by the version in the model's name. */
+/** Google's checks of the configuration of an answer. They depend on the version in the model's name. */
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
 

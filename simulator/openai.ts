@@ -60,7 +60,7 @@ function read(body: unknown): ChatRequest {
 const EFFORTS = new Set<unknown>(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const CHOICES = new Set<unknown>(['none', 'auto', 'required'])
 
-/** What may not stand together, or not alone. */
+/** Refuses fields that exclude each other, fields that need another one, and invalid values. */
 function checkFields(body: Record<string, unknown>): void {
   const { max_tokens, max_completion_tokens, tools, tool_choice: choice, parallel_tool_calls } = body
   require(max_tokens == null || max_completion_tokens == null, 'set only one of max_tokens and max_completion_tokens')
@@ -80,7 +80,7 @@ function require(isTrue: boolean, message: string): void {
   if (!isTrue) throw new Refusal(400, message)
 }
 
-/** What a message says beside its text. */
+/** Returns what a message says besides its text. */
 function alsoInMessage(message: unknown): string[] {
   if (!isRecord(message)) return []
   const { refusal, tool_calls: calls, tool_call_id: id } = message
@@ -139,7 +139,7 @@ function toolsOf(tool: unknown): Tool[] {
 function errorBody(status: number, message: string): unknown {
   const [type, code] =
     ERROR_KINDS.get(status) ?? (status < 500 ? ['invalid_request_error', null] : ['server_error', null])
-  // Whoever says one word means a code.
+  // A message of one word is an error code.
   return { error: { message, type, param: null, code: code ?? (/^\w+$/.test(message) ? message : null) } }
 }
 
@@ -178,7 +178,7 @@ function json(answer: Answer): unknown {
 
 function* events(answer: Answer): Generator<StreamEvent> {
   const { reply } = answer
-  // What all chunks share is serialized once: doing it for each was a fifth of the simulator's work in a benchmark.
+  // The fields that all chunks share are serialized once: doing it for each was a fifth of the simulator's work in a benchmark.
   const shared = {
     id: answer.id,
     object: 'chat.completion.chunk',

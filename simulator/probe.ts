@@ -17,7 +17,7 @@ export interface Seen {
 }
 
 export interface Question {
-  /** Of another dialect than the chat completions. */
+  /** For a dialect other than the chat completions. */
   readonly path?: string
   readonly body?: Record<string, unknown>
   readonly headers?: Record<string, string>

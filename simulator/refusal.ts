@@ -1,4 +1,4 @@
-/** What the simulator cannot do as asked. It becomes an error response in the caller's dialect. */
+/** A request that the simulator cannot answer as asked. It becomes an error response in the caller's dialect. */
 export class Refusal extends Error {
   readonly status: number
 

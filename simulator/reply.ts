@@ -1,4 +1,4 @@
-/** What the simulated model says: the same words for the same seed and prompt, made of whole tokens that can be counted again. */
+/** The simulated model's replies: the same words for the same seed and prompt, made of whole tokens that can be counted again. */
 import { countTokens, decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { isRecord } from './record.ts'
 import { Refusal } from './refusal.ts'
@@ -17,7 +17,7 @@ export interface Tool {
 export interface Reply {
   /** One per chunk: text, or fragments of the tool's arguments. */
   readonly pieces: readonly Piece[]
-  /** What is thought before it, if anything. */
+  /** Thoughts that come before it, if any. */
   readonly thoughts: readonly Piece[]
   readonly tool: { readonly name: string; readonly nameTokens: number } | undefined
   /** How often the tool is called, each time with the same arguments. */
@@ -42,7 +42,7 @@ export interface ReplyOptions {
 /** Literal replies are tokenized whole, and the tokenizer is quadratic in the length of an unbroken word. */
 const TEXT_CHARACTERS_MAX = 16_384
 
-/** What the tokenizer cannot cut. 200,000 equal letters take it 25 s, so such a run is counted in slices. */
+/** A run that the tokenizer cannot cut. 200,000 equal letters take it 25 s, so such a run is counted in slices. */
 const UNBROKEN = /[\p{L}\p{M}]{8000}|\s{8000}|[^\s\p{L}\p{N}]{8000}/u
 const SLICE_CHARACTERS = 8000
 

@@ -120,13 +120,13 @@ interface Sources {
   header: string | undefined
   model: string
   lastUserText: string
-  /** Of a request that asks the model to think, unless an option says more. */
+  /** Only for a request that asks the model to think. Options go before it. */
   thoughts?: string | undefined
 }
 
 export function parseScript(from: Sources): Script {
   const options = mergedOptions([from.header ?? '', afterQuestionMark(from.model), directiveIn(from.lastUserText)])
-  // Who names a number of reasoning tokens means hidden ones.
+  // A given number of reasoning tokens means hidden ones.
   const thoughts = options.get('thoughts') ?? (options.has('reasoning') ? undefined : from.thoughts)
   const newline = NEWLINES.get(options.get('newline') ?? 'lf')
   if (newline === undefined) throw new Refusal(400, `newline must be one of ${[...NEWLINES.keys()].join(', ')}`)

@@ -74,7 +74,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
       if (error instanceof PeerGone) return
       if (response.headersSent) throw error
       const refusal = error instanceof Refusal ? error : new Refusal(500, `the simulator is broken: ${String(error)}`)
-      // What is left of a request that was refused before its end must not be read as the next one.
+      // The rest of a request that was refused before its end must not be read as the next one.
       if (!request.complete) response.setHeader('connection', 'close')
       respondJson(response, refusal.status, (dialect ?? openai).errorBody(refusal.status, refusal.message))
     }

@@ -1,7 +1,8 @@
 /**
- * What a simulated model says to people who try Parley: a greeting to a greeting, headlines to who asks for some, and advice
- * about a dozen things that one can buy, so that a recommendation can follow. To everything else it says that it is
- * simulated. Chosen with the option `talk`; without it, replies stay made of words in no particular order.
+ * A simulated model's answers to people who try Parley: it answers a greeting with a greeting, a request for headlines with
+ * headlines, and questions about a dozen things that one can buy with advice, so that a recommendation can follow. To
+ * everything else it says that it is simulated. Chosen with the option `talk`; without it, replies are words in no
+ * particular order.
  */
 
 interface Topic {
@@ -92,7 +93,7 @@ const FORMS = [
   (subject: string) => `${capital(subject)}, in numbers`,
 ]
 const SUBJECT_CHARACTERS_MAX = 120
-/** What comes after is not looked at: a prompt may have millions. */
+/** Anything after these is not looked at: a prompt may have millions. */
 const QUESTION_CHARACTERS_MAX = 2_000
 
 /** The whole reply to this question. */
@@ -117,7 +118,7 @@ function simulatedAnswerTo(asked: string): string {
   return `You asked about ${about}. I am a simulated model and know nothing of it, but a real one would answer here, token by token and charged as you see it. Ask me about headphones, tents or coffee machines to see advice that a recommendation can follow.`
 }
 
-/** What was asked for, on one line and without its full stop. */
+/** Returns the question on one line, without its full stop. */
 function subjectOf(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   const short = line.length > SUBJECT_CHARACTERS_MAX ? `${line.slice(0, SUBJECT_CHARACTERS_MAX)}…` : line

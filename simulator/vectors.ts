@@ -3,7 +3,7 @@ import { hashOf } from './reply.ts'
 
 export type EmbeddingInput = string | readonly number[]
 
-/** What a request for embeddings asks for. */
+/** The vectors that a request for embeddings asks for. */
 export interface WantedVectors {
   readonly inputs: readonly EmbeddingInput[]
   /** Undefined: as long as the model makes them. */

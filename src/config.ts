@@ -3,7 +3,13 @@ import { z } from 'zod'
 import type { RootSecret } from './platform/secrets.ts'
 import { isAddressOrNetwork, isEveryAddress } from './rules/accounts/addresses.ts'
 import { HOUR_MS, MINUTE_MS } from './rules/durations.ts'
-import { CLIENT_REQUEST_TIMEOUT_MS, INTAKE_LIMITS, LEASE_MS, type IntakeLimits } from './rules/limits.ts'
+import {
+  CLIENT_REQUEST_TIMEOUT_MS,
+  INTAKE_LIMITS,
+  LEASE_MS,
+  MESSAGES_BYTES_PER_DAY,
+  type IntakeLimits,
+} from './rules/limits.ts'
 import { parseCredits } from './rules/money.ts'
 import { domainNameOf } from './rules/projects/domains.ts'
 import { KEPT_DAYS } from './rules/retention.ts'
@@ -19,12 +25,16 @@ const SECRET_BYTES_MIN = 32
 /** Zod's own words are for programmers. */
 function wholeNumber(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
-  return z.coerce.number(error).int(error).min(min, error).max(max, error)
+  const digits = z.string(error).regex(/^\d+$/, error)
+  return digits.transform(Number).pipe(z.number().min(min, error).max(max, error))
 }
 
 const port = wholeNumber(0, 65_535)
 const yesOrNo = z.stringbool({ error: 'must be true or false' })
-const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https://' })
+const webAddress = z.url({
+  protocol: /^https?$/,
+  error: 'must be a web address, for example https://parley.example.com',
+})
 /** Scheme, host and port: what a browser calls the origin. */
 const origin = webAddress.transform((text, context) => {
   const url = new URL(text)
@@ -117,6 +127,7 @@ const schema = z.object({
   PARLEY_DRAIN_DELAY_MS: milliseconds.default(2_000),
   PARLEY_DRAIN_GRACE_MS: milliseconds.default(MINUTE_MS),
   PARLEY_LEASE_MS: wholeNumber(3_000, HOUR_MS).default(LEASE_MS),
+  PARLEY_MESSAGES_MIB_PER_DAY: wholeNumber(1, 1_048_576).default(MESSAGES_BYTES_PER_DAY / MIB),
   PARLEY_CONVERSATIONS_KEPT_DAYS: wholeNumber(1, 3_650).default(KEPT_DAYS.conversations),
   PARLEY_MAILS_KEPT_DAYS: wholeNumber(1, 3_650).default(KEPT_DAYS.mails),
 })
@@ -135,7 +146,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Which variable names the login of each plane, and of the tenants that console and worker act for. */
+/** The variable that holds the login of each plane, and of the tenants that console and worker act for. */
 export const LOGIN_VARIABLES = {
   gateway: 'PARLEY_GATEWAY_DATABASE_URL',
   console: 'PARLEY_CONSOLE_DATABASE_URL',
@@ -153,7 +164,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, planes: readonl
   if (values.DATABASE_URL === undefined && given !== undefined) {
     const missing = needed.filter((name) => values[name] === undefined)
     problems.push(...missing.map((name) => `${name} is required beside ${given}, as there is no DATABASE_URL`))
-    // Who does not know the owner cannot migrate. The address is only for telling which server does not answer.
+    // Without the owner's login there is no migrating. The address only tells which server does not answer.
     values.DATABASE_URL = values[given]
     values.PARLEY_AUTO_MIGRATE = 'false'
   }
@@ -195,19 +206,23 @@ export function loginsFor(planes: readonly LoginOf[]): LoginOf[] {
   return actsForTenants ? [...planes, 'tenant'] : [...planes]
 }
 
-export function intakeLimitsOf(config: Config): IntakeLimits {
+/** One caller's shares of a gateway. */
+export function gatewayLimitsOf(config: Config): { intakeLimits: IntakeLimits; messagesBytesPerDay: number } {
   return {
-    addressRequestsPerSecond: config.PARLEY_ADDRESS_REQUESTS_PER_SECOND,
-    keyPairRequestsPerSecond: config.PARLEY_KEY_PAIR_REQUESTS_PER_SECOND,
-    sessionRequestsPerSecond: config.PARLEY_SESSION_REQUESTS_PER_SECOND,
-    sessionCallsAtOnce: config.PARLEY_SESSION_CALLS_AT_ONCE,
-    projectCallsPercent: config.PARLEY_PROJECT_CALLS_PERCENT,
-    keyPairCallsPercent: config.PARLEY_KEY_PAIR_CALLS_PERCENT,
-    accountWorkPercent: config.PARLEY_ACCOUNT_WORK_PERCENT,
-    bodiesBytesMax: config.PARLEY_BODIES_MIB_MAX * MIB,
-    keyPairBodiesPercent: config.PARLEY_KEY_PAIR_BODIES_PERCENT,
-    uploadSilenceMs: config.PARLEY_UPLOAD_SILENCE_MS,
-    uploadBytesPerSecond: config.PARLEY_UPLOAD_BYTES_PER_SECOND,
+    intakeLimits: {
+      addressRequestsPerSecond: config.PARLEY_ADDRESS_REQUESTS_PER_SECOND,
+      keyPairRequestsPerSecond: config.PARLEY_KEY_PAIR_REQUESTS_PER_SECOND,
+      sessionRequestsPerSecond: config.PARLEY_SESSION_REQUESTS_PER_SECOND,
+      sessionCallsAtOnce: config.PARLEY_SESSION_CALLS_AT_ONCE,
+      projectCallsPercent: config.PARLEY_PROJECT_CALLS_PERCENT,
+      keyPairCallsPercent: config.PARLEY_KEY_PAIR_CALLS_PERCENT,
+      accountWorkPercent: config.PARLEY_ACCOUNT_WORK_PERCENT,
+      bodiesBytesMax: config.PARLEY_BODIES_MIB_MAX * MIB,
+      keyPairBodiesPercent: config.PARLEY_KEY_PAIR_BODIES_PERCENT,
+      uploadSilenceMs: config.PARLEY_UPLOAD_SILENCE_MS,
+      uploadBytesPerSecond: config.PARLEY_UPLOAD_BYTES_PER_SECOND,
+    },
+    messagesBytesPerDay: config.PARLEY_MESSAGES_MIB_PER_DAY * MIB,
   }
 }
 

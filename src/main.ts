@@ -1,7 +1,10 @@
 import { run } from './cli/program.ts'
 import type { Role } from './serve.ts'
 
-/** Which of them run when none is named. A matcher has a process of its own: its model holds one up for milliseconds. */
+/**
+ * The roles, and whether each runs when none is named. A matcher has a process of its own: its model holds one up for
+ * milliseconds.
+ */
 const roles = { gateway: true, worker: true, console: true, matcher: false } satisfies Record<Role, boolean>
 
 // A reader such as `head` may close its end before everything is written.

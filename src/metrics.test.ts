@@ -35,7 +35,7 @@ test('no metric is labelled with what identifies a caller', () => {
     'why',
     'invariant',
     'pass',
-    // Of whom the share was used up: a user or a network; and at which end.
+    // The holder of the share that was used up: a user or a network; and the end that noticed: gateway or matcher.
     'share',
     'by',
     'deployment',

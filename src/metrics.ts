@@ -74,6 +74,7 @@ export function createMetrics() {
     webhookRejects: counter('webhook_rejects_total', 'Payment events that were not honoured.', 'why'),
     draining: gauge('draining', '1 while this process finishes its calls and takes no new ones.'),
     conversationsDropped: counter('conversation_writes_dropped_total', 'Conversation writes given up.'),
+    messagesOverBudget: counter('messages_over_budget_total', 'Turns whose text was beyond the day of a project.'),
     metadataDropped: counter('metadata_writes_dropped_total', 'Metadata of calls given up.'),
     metadataOverBudget: counter('metadata_over_budget_total', 'Calls whose metadata was beyond the day of a project.'),
     messagesExpired: counter('messages_expired_total', 'Messages whose text was erased by retention.'),

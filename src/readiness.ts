@@ -5,16 +5,16 @@ import type { Store } from './store/database.ts'
 import { createReachability, createSchemaCheck, type Readiness, type SchemaNeeds } from './store/readiness.ts'
 import type { Worker } from './worker/worker.ts'
 
-/** What runs in this process. A worker starts after its ports are taken, so it is asked for. */
+/** The parts that run in this process. A worker starts after its ports are taken, so it is asked for. */
 export interface Planes {
   roles: readonly string[]
-  storeOf(role: 'console' | 'worker'): Store
+  storeOf(role: 'console' | 'worker' | 'matcher'): Store
   gateway: Gateway | undefined
   matcher: Matcher | undefined
   runningWorker(): Worker | undefined
 }
 
-/** What tenants' transactions need, of which console and worker have some. */
+/** The functions that tenants' transactions need; console and worker both run some. */
 const TENANTS = ['tenant_context', 'tenant_publisher', 'tenant_project', 'audit_log_chain', 'grant_trial_credit']
 const CONSOLE: SchemaNeeds = {
   functions: [
@@ -70,7 +70,7 @@ function rolesOf({ roles, storeOf, gateway, matcher, runningWorker }: Planes): R
     if (role === 'gateway' && gateway) return [{ role, look: () => gateway.health.readiness() }]
     if (role === 'console') return [{ role, look: storeHealth(storeOf(role), CONSOLE) }]
     if (role === 'worker') return [{ role, look: withWarnings(storeHealth(storeOf(role), WORKER), failing) }]
-    return matcher ? [{ role, look: () => matcherHealth(matcher.health, roles.length === 1) }] : []
+    return matcher ? [{ role, look: matcherHealth(matcher, storeOf('matcher'), roles.length === 1) }] : []
   })
 }
 
@@ -78,18 +78,20 @@ function named({ missing, warnings }: Readiness, prefix: string): Readiness {
   return { missing: missing.map((text) => prefix + text), warnings: warnings.map((text) => prefix + text) }
 }
 
-/** Of what needs the store for everything, its tenants' connections included. */
+const UNREACHED = 'The database does not answer.'
+
+/** For a role that needs the store for everything, its tenants' connections included. */
 function storeHealth({ db, tenants }: Store, needs: SchemaNeeds): () => Promise<Readiness> {
   const reached = [...new Set([db, tenants.db])].map(createReachability)
   const checkSchema = createSchemaCheck(db, needs)
   return async () => {
     const answers = await Promise.all(reached.map((look) => look()))
-    if (!answers.every(Boolean)) return { missing: ['The database does not answer.'], warnings: [] }
+    if (!answers.every(Boolean)) return { missing: [UNREACHED], warnings: [] }
     return checkSchema()
   }
 }
 
-/** What fails in the background keeps nobody from working, and is told. */
+/** Adds failures in the background as warnings: they keep nobody from working, but are reported. */
 function withWarnings(look: () => Promise<Readiness>, more: () => string[]): () => Promise<Readiness> {
   return async () => {
     const { missing, warnings } = await look()
@@ -98,10 +100,18 @@ function withWarnings(look: () => Promise<Readiness>, more: () => string[]): () 
 }
 
 /** Beside other roles it takes none of them out: calls are answered without recommendations. */
-function matcherHealth({ state, problem, failures }: MatcherHealth, isAlone: boolean): Readiness {
-  const lacks =
-    state === 'ready'
-      ? []
-      : [state === 'starting' ? 'The index of offers is not loaded yet.' : `It is switched off: ${problem}`]
-  return isAlone ? { missing: lacks, warnings: failures } : { missing: [], warnings: [...lacks, ...failures] }
+function matcherHealth(matcher: Pick<Matcher, 'health'>, { db }: Store, isAlone: boolean): () => Promise<Readiness> {
+  const reach = createReachability(db)
+  return async () => {
+    const { failures } = matcher.health
+    const lacks = await lacksOf(matcher.health, reach)
+    return isAlone ? { missing: lacks, warnings: failures } : { missing: [], warnings: [...lacks, ...failures] }
+  }
+}
+
+/** Without news from the database it does not answer from its index: then it is the database that somebody has to look at. */
+async function lacksOf({ state, problem }: MatcherHealth, reach: () => Promise<boolean>): Promise<string[]> {
+  if (state === 'ready') return []
+  if (state === 'switched_off') return [`It is switched off: ${problem}`]
+  return [(await reach()) ? 'The index of offers is not loaded yet.' : UNREACHED]
 }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encoderDirectoryOf, intakeLimitsOf, type Config } from './config.ts'
+import { encoderDirectoryOf, gatewayLimitsOf, type Config } from './config.ts'
 import type { ConsoleOptions } from './console/server.ts'
 import { createFetchFeed } from './actions/offers/fetch-feed.ts'
 import { createCheckDomain } from './actions/projects/domain-check/check.ts'
@@ -44,7 +44,7 @@ export interface ServeOptions {
   answerWaitMs?: number
   /** How long a new call waits for an answer of the store before it is answered 503. */
   storeWaitMs?: number
-  /** What it costs to check a password. Nothing less than usual will do for people. */
+  /** The cost of checking a password. For people, nothing less than the usual will do. */
   passwordCost?: PasswordCost
   /** How long a statement waits for a connection to the store. */
   poolWaitMs?: number
@@ -59,6 +59,7 @@ export async function serve(
   log: Log,
   options: ServeOptions = {},
 ): Promise<Running> {
+  const code = await loadPlanes(roles)
   if (config.PARLEY_AUTO_MIGRATE) await migrateFirst(config.DATABASE_URL, log)
   const metrics = createMetrics()
   const stores = openStores(config, roles, log, options.poolWaitMs)
@@ -76,21 +77,19 @@ export async function serve(
     : undefined
   const checkDomain = createCheckDomain({ dnsServers: config.PARLEY_DNS_SERVERS })
   const app = gateway && createServer(gateway, serverSettingsOf(config))
-  const consoleApp = roles.includes('console')
-    ? await createConsole({
-        db: stores.of('console').db,
-        tenants: stores.of('console').tenants,
-        log,
-        metrics,
-        secrets,
-        checkDomain,
-        ...consoleSettingsOf(config, options),
-        webRoot: options.webRoot,
-        passwordCost: options.passwordCost,
-      })
-    : undefined
-  const matching = roles.includes('matcher')
-    ? await createMatching(config, stores.of('matcher').db, log, metrics, secrets)
+  const consoleApp = code.console?.createConsoleServer({
+    db: stores.of('console').db,
+    tenants: stores.of('console').tenants,
+    log,
+    metrics,
+    secrets,
+    checkDomain,
+    ...consoleSettingsOf(config, options),
+    webRoot: options.webRoot,
+    passwordCost: options.passwordCost,
+  })
+  const matching = code.matcher
+    ? createMatching(code.matcher, config, stores.of('matcher').db, log, metrics, secrets)
     : undefined
   let worker: Worker | undefined
   const planes = { gateway, matcher: matching?.matcher, runningWorker: () => worker }
@@ -140,7 +139,7 @@ function gatewaySettingsOf(config: Config, { answerWaitMs, storeWaitMs }: ServeO
   return {
     leaseMs: config.PARLEY_LEASE_MS,
     callsMax: config.PARLEY_CALLS_MAX,
-    intakeLimits: intakeLimitsOf(config),
+    ...gatewayLimitsOf(config),
     publicUrl: config.PARLEY_PUBLIC_URL,
     matcherUrl: config.PARLEY_MATCHER_URL,
     dataCentreNetworks: config.PARLEY_DATA_CENTRE_NETWORKS,
@@ -242,19 +241,26 @@ function stripeOf(config: Config): ConsoleOptions['stripe'] {
   return secretKey === undefined ? undefined : { secretKey, apiBase, hasTax }
 }
 
-/** Loaded only where it runs: Stripe's package takes time to load, and memory that gateways have better use for. */
-async function createConsole(options: ConsoleOptions): Promise<FastifyApp> {
-  const { createConsoleServer } = await import('./console/server.ts')
-  return createConsoleServer(options)
+/**
+ * Loaded only where it runs: Stripe's package and the language tables take time, and memory that gateways have better use for.
+ * And before anything asks the database: loading holds up the process, the first time for seconds, and whatever waited for a
+ * connection then was told that none came free in time.
+ */
+async function loadPlanes(roles: readonly Role[]) {
+  return {
+    console: roles.includes('console') ? await import('./console/server.ts') : undefined,
+    matcher: roles.includes('matcher')
+      ? { ...(await import('./matcher/matcher.ts')), ...(await import('./matcher/server.ts')) }
+      : undefined,
+  }
 }
 
-/** Loaded only where it runs: the language tables and what surrounds the model take 0.3 s and 60 MB. */
-async function createMatching(config: Config, db: Db, log: Log, metrics: Metrics, secrets: Secrets) {
-  const { createMatcher } = await import('./matcher/matcher.ts')
-  const { createMatcherServer } = await import('./matcher/server.ts')
+type MatcherCode = NonNullable<Awaited<ReturnType<typeof loadPlanes>>['matcher']>
+
+function createMatching(code: MatcherCode, config: Config, db: Db, log: Log, metrics: Metrics, secrets: Secrets) {
   const directories = { directory: config.PARLEY_MATCHER_DIR, encoderDirectory: encoderDirectoryOf(config) }
-  const matcher = createMatcher({ db, log, metrics, ...directories })
-  return { matcher, app: createMatcherServer({ matcher, tokens: matcherTokensOf(secrets), log }) }
+  const matcher = code.createMatcher({ db, log, metrics, ...directories })
+  return { matcher, app: code.createMatcherServer({ matcher, tokens: matcherTokensOf(secrets), log }) }
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

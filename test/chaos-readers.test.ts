@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeClicks, type Follow } from './chaos/readers.ts'
 
-/** What judges the clicks of a chaos run must itself be known to bite. */
+/** The judge of a chaos run's clicks must itself be known to bite. */
 
 const follow = (change: Partial<Follow> = {}): Follow => ({
   recommendationId: 'r',

@@ -51,7 +51,7 @@ test('the corpus has enough of every verdict, and many different people', () => 
 
 const FIELDS = {
   sequence: ['name', 'serve', 'serves', 'clicks'],
-  serve: ['state', 'ageMs', 'budgetClicks', 'creditClicks', 'callerAddress'],
+  serve: ['state', 'ageMs', 'budgetClicks', 'creditClicks', 'callerAddress', 'closed'],
   click: ['afterMs', 'serve', 'method', 'headers', 'address', 'expected'],
 }
 

@@ -9,7 +9,7 @@ import { TARGETS, type Target } from './corpora/targets.ts'
 import { typeErrorsIn, type TypedBody } from './corpora/sdk-types.ts'
 
 /**
- * What callers ask for, as each provider would get it. No provider is asked: the types of their SDKs and lists of what they
+ * Callers' requests, as each provider would get them. No provider is asked: the types of their SDKs and lists of what they
  * are known to refuse stand in for them.
  */
 

@@ -34,7 +34,7 @@ function walk(words: readonly string[]): { command: Command; rest: string[] } {
   }
 }
 
-/** What is wrong with a whole command line; undefined: nothing. */
+/** Returns the problem with a whole command line, or undefined if there is none. */
 function problemOf(words: readonly string[]): string | undefined {
   const { command, rest } = walk(words)
   if (command.commands.length > 0) return `there is no command ${rest[0] ?? ''}`

@@ -25,7 +25,7 @@ test('every page of docs/ is served, under its own title', () => {
   }
 })
 
-/** What a page can be linked to by: its headings, and the codes of errors. */
+/** Returns the anchors of a page: its headings, and the codes of errors. */
 function anchorsOf(name: string): Set<string> {
   const prose = String(texts.get(name)).replaceAll(/^```[^]*?^```$/gm, '')
   const headings = [...prose.matchAll(/^#{1,4} (.+)$/gm)].map(([, words = '']) => anchorOf(words.replaceAll('`', '')))

@@ -49,7 +49,7 @@ test('docs/errors.md lists exactly the errors of the catalogue, with their statu
 
 test('the console explains refused requests in the words of docs/errors.md, and every code that there can be', async () => {
   const rows = rowsOf(await read('docs/errors.md'))
-  // What is never said to a known caller before a model is asked: not HTTP, the console's own, and what comes after that.
+  // Errors that a known caller never gets before a model is asked: not HTTP, the console's own, and later failures.
   const others = /^(?:malformed|headers_too_large|read_too_slowly)$|^console:/
   const said = rows.filter(([code = '', status, what = '']) => {
     return Number(status) < 500 && !others.test(code) && !others.test(what)
@@ -170,7 +170,7 @@ test('docs/operations.md explains every name that --unsupported takes', async ()
   assert.deepEqual(names.toSorted(), [...ROUTE_FIELDS, ...EMBEDDING_FIELDS].toSorted())
 })
 
-/** What each row of docs/api.md's table of refusals is about. */
+/** One request for each row of docs/api.md's table of refusals. */
 const REFUSED_REQUESTS: Record<string, unknown>[] = [
   { n: 2 },
   { tools: [{ type: 'web_search' }] },
@@ -210,7 +210,7 @@ test('docs/api.md names every field of a request for embeddings, and its limits'
     assert.ok(section.includes(limit.toLocaleString('en')), String(limit))
 })
 
-/** What each row of its table of refusals there is about. */
+/** One request for each row of the table of refusals for responses. */
 const REFUSED_RESPONSES: Record<string, unknown>[] = [
   { store: true },
   { previous_response_id: 'resp_1' },

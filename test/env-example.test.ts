@@ -31,6 +31,8 @@ test('a wrong value is refused in words, whatever is wrong with it', () => {
     ['PARLEY_PORT', '65536', 'must be a whole number from 0 to 65535'],
     ['PARLEY_PORT', '-1', 'must be a whole number from 0 to 65535'],
     ['PARLEY_PORT', '80.5', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_PORT', '1e3', 'must be a whole number from 0 to 65535'],
+    ['PARLEY_PORT', '0x1f90', 'must be a whole number from 0 to 65535'],
     ['PARLEY_PORT', 'http', 'must be a whole number from 0 to 65535'],
     ['PARLEY_DRAIN_GRACE_MS', '3600001', 'must be a whole number from 0 to 3600000'],
     ['PARLEY_LEASE_MS', '1', 'must be a whole number from 3000 to 3600000'],

@@ -17,7 +17,7 @@ interface Case {
   funds?: bigint
 }
 
-/** What it complains of. */
+/** Returns the judge's complaints about a case. */
 function verdict({ pays, charged, bill, chunks = 0, funds }: Case): string[] {
   const trial: Trial = {
     id: 't',

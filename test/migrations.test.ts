@@ -21,7 +21,7 @@ test('no migration has another text than the one that was released: each is list
   assert.deepEqual(there, listed)
 })
 
-/** Those before were released without saying so. */
+/** Earlier migrations were released without saying so. */
 const FIRST_THAT_SAYS_SO = '0024'
 
 test('a migration that takes away what older programs use says which is the oldest that works with it', () => {

@@ -9,7 +9,7 @@ import { unsoundTitles, verdictOf } from './mutants/verdict.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What plants them; everything else beside it is a list. */
+/** The files that plant the bugs; every other file in their folder is a list of bugs. */
 const PARTS = new Set(['copy.ts', 'list.ts', 'mutant.ts', 'mutate-rules.ts', 'run.ts', 'verdict.ts'])
 
 const mutant: Mutant = { bug: 'b', file: 'f.ts', from: 'a < b', to: 'a <= b', test: 't.test.ts', title: 'edges' }
@@ -66,7 +66,7 @@ test('every kept bug can still be planted, says what it is, and names a test tha
     const text = readFileSync(join(ROOT, kept.file), 'utf8')
     const planted = plant(kept, text)
     assert.notEqual(planted, text, kept.bug)
-    // What cannot be read would fail every test, and seem to be caught.
+    // A file that cannot be parsed would fail every test, and its bug would seem to be caught.
     if (kept.file.endsWith('.ts')) assert.doesNotThrow(() => stripTypeScriptTypes(planted), kept.bug)
   }
   const told = MUTANTS.map(({ file, bug }) => `${file}: ${bug}`)

@@ -28,7 +28,7 @@ test('the router, the description and the table in docs/api.md have the same end
   for (const line of app.printRoutes({ commonPrefix: false }).split('\n')) {
     const [, path = '', methods = ''] = /[├└]── (\S+) \(([A-Z, ]+)\)/.exec(line) ?? []
     if (path === '') continue
-    // What goes on from another path stands below it.
+    // A route that continues another path is printed below it.
     const isBelow = line.search(/[├└]/) > 0
     const whole = path === '*' ? `${above}/*` : isBelow ? above + path : path
     for (const method of methods.split(', ')) routes.push(`${method} ${whole}`)

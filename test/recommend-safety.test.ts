@@ -12,7 +12,7 @@ import { fingerprint, proofOf } from '../src/recommend/gates/proof.ts'
 
 const KEPT_DIR = join(import.meta.dirname, '../.parley')
 
-/** Of four authors; none of them knew the gates. */
+/** Written by four authors; none of them knew the gates. */
 const SENSITIVE = SENSITIVE_SETS.flatMap(readTalks)
 
 let embedder: Embedder

@@ -52,7 +52,7 @@ function bodyOf(chunks: readonly ReplyChunk[], asked = SHOWN): unknown {
   return JSON.parse(JSON.stringify(writer.body(HEAD)))
 }
 
-/** What the SDK's own accumulator makes of events, up to the last of them. */
+/** Returns the response that the SDK's own accumulator builds from all the events. */
 async function accumulated(events: readonly ResponseStreamEvent[]): Promise<Record<string, unknown>> {
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('')
   const final = await ResponseStream.fromReadableStream(new Blob([lines]).stream()).finalResponse()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readTree, sourceFile } from './support/source-tree.ts'
 import { unusedAllowances, writesThroughActions } from './support/tidy-writes.ts'
+import { subjectsFirst } from './support/tidy-comments.ts'
 import { circleIn, folderSizes, SIDEWAYS, sidewaysImports } from './support/tidy-folders.ts'
 import { oneBodyPerFunction } from './support/tidy-sql.ts'
 import * as tidy from './support/tidy.ts'
@@ -10,7 +11,7 @@ import * as tidy from './support/tidy.ts'
 type Files = Record<string, string>
 
 interface Examples {
-  /** What must be noticed, by `path:line` of the one breach in these files. */
+  /** Files with one breach each, and the `path:line` at which it must be noticed. */
   breaches: [where: string, files: Files][]
   lawful: Files
 }
@@ -290,7 +291,7 @@ law('only src/config.ts reads the environment', tidy.environmentReaders, {
     'src/config.ts': `export const read = (env = process.env) => env`,
     'src/main.ts': `// process.env is read by config.ts\nprocess.exitCode = 1`,
     'scripts/dev.ts': `process.env.PATH`,
-    // What a library of others reads, and can be told in no other way.
+    // A third-party library reads it, and can be configured in no other way.
     'src/recommend/a.ts': `process.env.LANCE_CPU_THREADS = '8'`,
   },
 })
@@ -407,6 +408,7 @@ law('an SQL function has one body, in the file of functions/ that has its name',
     ['functions/a.sql:2', { 'functions/a.sql': DEFINES('a').replace('or replace ', '') }],
     ['functions/a.sql:1', { 'functions/a.sql': DEFINES('a').slice('-- Why.\n'.length) }],
     ['functions/ledger/a.sql:1', { 'functions/ledger/a.sql': DEFINES('a') }],
+    ['functions/a.sql:3', { 'functions/a.sql': `-- Why.\n\ndrop function if exists b(int), a(int);\n${DEFINES('a')}` }],
   ],
   lawful: {
     'migrations/0020_a.sql': DEFINES('a'),
@@ -465,4 +467,21 @@ law('unfinished work is not hidden in comments', tidy.finishedWork, {
     ['scripts/a.ts:1', { 'scripts/a.ts': `const a = 'XXX'` }],
   ],
   lawful: { 'src/rules/a.ts': `mkdtemp('parley-XXXXXX')`, 'docs/a.md': 'TODO' },
+})
+
+/** Not written out in a comment, or this file would break the rule itself. */
+const what = 'What'
+
+law('a comment opens with its subject', subjectsFirst, {
+  breaches: [
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `/** ${what} a click costs. */` }],
+    ['src/rules/a.ts:1', { 'src/rules/a.ts': `/**\n * ${what}ever calls it holds the lock.\n */` }],
+    ['test/a.ts:2', { 'test/a.ts': `const a = 1\nconst b = 2 // ${what} each code.` }],
+    ['functions/a.sql:1', { 'functions/a.sql': `-- ${what} may call it.` }],
+  ],
+  lawful: {
+    'src/rules/a.ts': `/** The price of a click. */\n// A sentence\n// that goes on\n// ${what} follows is the same comment.`,
+    'migrations/0001_a.sql': `-- ${what} was written stays.`,
+    'docs/a.md': `// ${what}`,
+  },
 })

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-/** What people read is written in one voice: docs/style-of-words.md has the choices, and these are those that a test can check. */
+/** All text for people is written in one voice: docs/style-of-words.md has the choices, and a test can check these. */
 
 const PLACES = ['dashboard/src', 'dashboard/index.html', 'src', 'docs', 'README.md']
 const CHOICES: readonly (readonly [RegExp, string])[] = [

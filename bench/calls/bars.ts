@@ -1,8 +1,8 @@
-/** What is asked of Parley beside others, and whether it was reached. */
+/** The bars that Parley has to reach compared to the other subjects, and whether it reached them. */
 import { spreadOf, type Spread } from './statistics.ts'
 import type { SubjectName } from './subject.ts'
 
-/** What one subject took in one round of one case. */
+/** The measurements of one subject in one round of one case. */
 export interface Sample {
   readonly round: number
   readonly case: string
@@ -50,7 +50,7 @@ function cpu(against: SubjectName, mostByCase: Record<string, number>): Bar[] {
   }))
 }
 
-/** Those beside `before` are meant for the revision that is the default of `--before`. */
+/** The bars against `before` are meant for the revision that is the default of `--before`. */
 export const BARS: readonly Bar[] = [
   ...cpu('before', { json: 0.65, burst: 0.5, paced: 0.65, prompt: 0.5 }),
   ...cpu('portkey', { json: 0.75, burst: 0.5, paced: 0.75 }),

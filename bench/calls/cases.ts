@@ -23,7 +23,7 @@ export interface Case {
   readonly atOnce: number
   /** How many calls, one at a time, the time to the first byte is taken of. */
   readonly alone: number
-  /** Those that can do it; all when absent. */
+  /** The subjects that can do it; all when absent. */
   readonly only?: readonly SubjectName[]
   lane(): Lane
 }

@@ -15,7 +15,7 @@ import { CHAT_MODEL, EMBEDDING_MODEL } from './cases.ts'
 import { runProgram, startServer } from './processes.ts'
 import type { Running, Subject, SubjectName, Surroundings } from './subject.ts'
 
-/** What every process of one installation shares. */
+/** Shared by all processes of one installation. */
 interface Installation {
   root: string
   env: Record<string, string>

@@ -1,4 +1,4 @@
-/** What one more held stream takes of a process' memory. */
+/** The memory that one more held stream takes in a process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { HELD, HELD_PATH, type Case } from './cases.ts'

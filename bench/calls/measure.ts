@@ -1,4 +1,4 @@
-/** What one subject takes for one case: CPU time under load, then the time to the first byte of calls one at a time. */
+/** Measures one subject in one case: CPU time under load, then the time to the first byte of calls one at a time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sample } from './bars.ts'
 import type { Case } from './cases.ts'
@@ -13,7 +13,7 @@ export interface Extent {
   readonly seconds?: number | undefined
 }
 
-/** What is still done after the last byte of an answer belongs to the call. */
+/** Work that is still done after the last byte of an answer belongs to the call. */
 const SETTLE_MS = 500
 
 /** A whole round. Node compiles in its first thousands of calls, and hardly in the weeks of serving after them. */

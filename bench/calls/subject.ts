@@ -1,4 +1,4 @@
-/** Who answers calls in the benchmark. Each is one small module beside this one that exports how it is started. */
+/** The subjects that answer calls in the benchmark. Each is one small module next to this one that exports how it is started. */
 
 export const SUBJECTS = ['direct', 'bare', 'parley', 'before', 'portkey', 'full'] as const
 export type SubjectName = (typeof SUBJECTS)[number]
@@ -13,7 +13,7 @@ export interface Running {
   /** Without a path. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Of the process whose CPU time and memory are its own. Undefined: nobody stands between caller and provider. */
+  /** The process whose CPU time and memory are its own. Undefined: nothing is between caller and provider. */
   readonly pid?: number
   /** Its own PostgreSQL, if it has one: nobody else's work is in that process or its children. */
   readonly postgres?: { readonly pid: number; readonly version: string }
@@ -23,7 +23,7 @@ export interface Running {
 export interface Surroundings {
   /** The simulated provider, without a path. */
   readonly providerUrl: string
-  /** What was started or made is undone by this stack, also after Ctrl-C. */
+  /** This stack undoes everything that was started or made, also after Ctrl-C. */
   readonly ending: AsyncDisposableStack
   say(line: string): void
 }
@@ -31,5 +31,5 @@ export interface Surroundings {
 /** A reason to leave a subject out, in words for whoever reads the output: the others are measured without it. */
 export class NotHere extends Error {}
 
-/** What the simulated provider wants from whoever asks it without Parley. */
+/** The credential that the simulated provider wants from callers that ask it without Parley. */
 export const ANY_KEY = { authorization: 'Bearer bench-key' }

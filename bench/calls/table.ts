@@ -1,4 +1,4 @@
-/** What was measured, as tables in Markdown that can also be read as they are. */
+/** The measurements as tables in Markdown that can also be read as they are. */
 import { HELD_CASE, valuesOf, type Measure, type Sample, type Verdict } from './bars.ts'
 import { spreadOf, type Spread } from './statistics.ts'
 import type { SubjectName } from './subject.ts'

@@ -57,7 +57,7 @@ async function insertCampaigns(client: Client, offers: readonly CatalogueOffer[]
       advertisers.map((name) => `${uuidOf('advertiser', name)}.example`),
     ],
   )
-  // Who could not pay for a click takes no part.
+  // An advertiser that could not pay for a click takes no part.
   await client.query(
     `insert into advertiser_wallets (advertiser_id, balance_nanos) select id, 1000000000000000 from advertisers on conflict do nothing`,
   )

@@ -17,11 +17,11 @@ export interface Annotated {
   conversations: readonly Conversation[]
   a: Annotations
   b: Annotations
-  /** Who decides where the two disagree. */
+  /** Decides where the two disagree. */
   c: Annotations
 }
 
-/** What stands beside a conversation, if anything does, and why nothing does. */
+/** The offer shown with a conversation, if any, and the reason for showing none. */
 export interface Shown {
   conversation: Conversation
   offerId: string | undefined
@@ -65,12 +65,12 @@ export function agreementOf({ a, b }: Pick<Annotated, 'a' | 'b'>): { pairs: numb
 
 export interface ConversationFigures {
   conversations: number
-  /** Of what was shown. */
+  /** As a share of the offers shown. */
   hit: number
   absurd: number
-  /** Of all conversations, also those for which the catalogue has nothing. */
+  /** As a share of all conversations, also those for which the catalogue has nothing. */
   coverage: number
-  /** Of those for which there is something that both find acceptable. */
+  /** As a share of the conversations that have an offer with the verdict `relevant`. */
   coverageOfAnswerable: number
   notJudged: number
 }
@@ -126,7 +126,7 @@ export async function conversationResult(
   }
 }
 
-/** What a gateway would show to a caller that names its conversations, so that all caps are known to be kept. */
+/** Shows what a gateway would show to a caller that names its conversations, so that all caps are known to be kept. */
 export async function showAll(
   conversations: readonly Conversation[],
   matcher: MatcherInProcess,

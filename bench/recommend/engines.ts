@@ -10,7 +10,7 @@ import type { PostgresSearch } from './postgres-search.ts'
 import type { CatalogueOffer } from './sets.ts'
 import type { VectorShelf } from './vector-shelf.ts'
 
-/** What was said, and what was answered if it was. */
+/** The turns of a conversation, and the answer if there was one. */
 export interface Asked {
   turns: readonly Turn[]
   answer?: string
@@ -99,7 +99,7 @@ export async function buildIndex(
   return index
 }
 
-/** What the matcher does with a question before gates, campaigns and money: words and vectors, in one order. */
+/** Ranks as the matcher does before gates, campaigns and money: by words and vectors, in one order. */
 export function hybridEngine(index: OfferIndex, embedder: Embedder): Engine {
   return {
     name: 'words and vectors',

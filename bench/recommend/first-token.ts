@@ -157,7 +157,7 @@ async function takeTurns(url: string, plain: TestProject, monetized: TestProject
   }
   const progress = createProgress('E9 pairs', PAIRS)
   for (let i = 0; i < PAIRS; i++) {
-    // Whoever comes second finds warmer caches, so they change places.
+    // The second of a pair finds warmer caches, so they take turns.
     const first = i % 2 === 0 ? [plain, off] : [monetized, on]
     const second = i % 2 === 0 ? [monetized, on] : [plain, off]
     for (const [project, replies] of [first, second] as [TestProject, Reply[]][]) {

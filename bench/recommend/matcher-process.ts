@@ -1,6 +1,6 @@
 /**
  * A matcher in a process of its own whose gates count as proven: how long a reply takes does not depend on it, and is
- * measured also while a proof is missing. Started by first-token.ts.
+ * measured also while a proof is missing. Started by first-token.ts and live-matcher.ts.
  */
 import { createMatcher } from '../../src/matcher/matcher.ts'
 import { createMatcherServer } from '../../src/matcher/server.ts'
@@ -10,7 +10,7 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { matcherTokensOf } from '../../src/recommend/wire.ts'
 import { openStore } from '../../src/store/database.ts'
 
-/** What first-token.ts tells it. */
+/** The order that its starter passes to it, as JSON in the first argument. */
 export interface Order {
   databaseUrl: string
   secret: string

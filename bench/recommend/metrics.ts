@@ -1,4 +1,4 @@
-/** What the figures mean. Pure, so that test/recommend-metrics.test.ts holds each to an example that was reckoned by hand. */
+/** The figures' definitions. Pure, so that test/recommend-metrics.test.ts can hold each to an example calculated by hand. */
 
 /** How relevant each judged item is to one query; what is not in it was never judged. */
 export type Judgements = ReadonlyMap<string, number>

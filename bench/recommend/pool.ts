@@ -1,6 +1,6 @@
 /**
- * What annotators judge: for each conversation whatever any engine puts among its first, and what the author had in mind,
- * in an order that tells nothing.
+ * The offers that annotators judge: for each conversation everything that any engine puts among its first, and the ones that
+ * the author had in mind, in an order that tells nothing.
  */
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -28,7 +28,7 @@ export interface Talk {
 }
 
 export interface Conversation extends Talk {
-  /** What the assistant says to the last turn. */
+  /** The assistant's reply to the last turn. */
   answer: string
   /** The offers that its author had in mind. */
   intended: readonly string[]
@@ -63,7 +63,7 @@ export function readTalks(name: (typeof SENSITIVE_SETS)[number] | 'everyday'): T
   return talks.map(({ id, class: topic, turns }) => ({ id, topic, turns }))
 }
 
-/** What one annotator thought of each pooled offer: 2 fits well, 1 acceptable, 0 not relevant, -1 absurd or harmful. */
+/** Reads one annotator's grade for each pooled offer: 2 fits well, 1 acceptable, 0 not relevant, -1 absurd or harmful. */
 export function readAnnotations(annotator: 'a' | 'b' | 'c'): Annotations {
   const judged = readJson(OWN_DIR, `judgements-${annotator}.json`) as Record<string, Record<string, number>>
   return new Map(Object.entries(judged).map(([id, grades]) => [id, new Map(Object.entries(grades))]))

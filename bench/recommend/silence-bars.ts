@@ -9,7 +9,7 @@ export interface Matching {
   match(request: MatchRequest): Promise<MatchReply>
 }
 
-/** What ends a match before offers are looked at. */
+/** Outcomes that end a match before any offer is looked at. */
 const GATES: ReadonlySet<string> = new Set<RecommendationOutcome>([
   'language',
   'too_long',

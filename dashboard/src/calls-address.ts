@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from './durations.ts'
 
 export type CallFilters = Omit<NonNullable<Call<'GET /api/projects/:project/calls'>['query']>, 'after' | 'limit' | 'id'>
 
-/** Whatever was charged at all: a billionth of a dollar. */
+/** The least that can be charged, a billionth of a dollar: leaves all calls that were charged at all. */
 export const LEAST_COST = '0.000000001'
 
 export function callsAt(
@@ -21,12 +21,12 @@ export function momentSpan(at: string, every: 'hour' | 'day'): { from: string; t
   return { from: at, to: new Date(Date.parse(at) + (every === 'hour' ? HOUR_MS : DAY_MS)).toISOString() }
 }
 
-/** So many days in UTC, of which today is the last. */
+/** This many days in UTC, of which today is the last. */
 export function lastDays(days: number, nowMs: number): { from: string } {
   return { from: new Date((Math.floor(nowMs / DAY_MS) - days + 1) * DAY_MS).toISOString() }
 }
 
-/** So many full days in UTC, of which yesterday is the last. */
+/** This many full days in UTC, of which yesterday is the last. */
 export function fullDays(days: number, nowMs: number): { from: string; to: string } {
   const endMs = Math.floor(nowMs / DAY_MS) * DAY_MS
   return { from: new Date(endMs - days * DAY_MS).toISOString(), to: new Date(endMs).toISOString() }

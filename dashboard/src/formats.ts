@@ -20,7 +20,7 @@ export function formatMoney(nanos: string | bigint): string {
   return `${sign}$${grouped(rounded / scale)}.${fraction}`
 }
 
-/** Of amounts that stand below each other at least this is shown, even where the largest would need less. */
+/** Amounts in a column may have this many decimals, even where the largest would need fewer. */
 const COLUMN_DECIMALS = 4
 
 /**
@@ -42,7 +42,7 @@ export function exactDecimalsOf(amounts: readonly string[]): number {
   return Math.max(2, ...fractions.map((digits) => digits.length))
 }
 
-/** `$12.0042`, `$0.0400`: with so many decimals. What is less than the last of them is `<$0.0001`, and never nothing. */
+/** `$12.0042`, `$0.0400`: with this many decimals. An amount below the last of them is `<$0.0001`, and never nothing. */
 export function formatMoneyFixed(nanos: string | bigint, decimals: number): string {
   const amount = BigInt(nanos)
   const size = amount < 0n ? -amount : amount

@@ -16,7 +16,7 @@ const router = createConsoleRouter(queryClient)
 async function askToSignIn(): Promise<void> {
   const { pathname, search } = window.location
   const isGuarded = router.state.matches.some(({ routeId }) => String(routeId).startsWith('/guarded'))
-  // Of several refusals, the first has already changed the address.
+  // Several requests may be refused: the first refusal has already changed the address.
   if (!isGuarded || pathname === '/sign-in') return
   await router.navigate({ to: '/sign-in', search: { next: `${pathname}${search}` } })
   // Only now: the page that is left could not be drawn without it.

@@ -10,9 +10,9 @@ export type Scope = 'project' | 'publisher' | 'account' | 'advertiser'
 export type NavGroup = 'project' | 'build' | 'observe' | 'money' | 'manage'
 
 export interface Page {
-  /** What the address begins with: /projects/:project, /publishers/:publisher, /advertisers/:advertiser or /account. */
+  /** The beginning of the address: /projects/:project, /publishers/:publisher, /advertisers/:advertiser or /account. */
   scope: Scope
-  /** What follows it, such as `keys` or `calls/$call`; empty for the first page of the scope. */
+  /** The rest of the address, such as `keys` or `calls/$call`; empty for the first page of the scope. */
   path: string
   label: string
   component: RouteComponent

@@ -1,4 +1,4 @@
-/** What of a stranger's text may become a link, and which text is better shown as it was written. */
+/** Decides what in a stranger's text may become a link, and which text is better shown as it was written. */
 
 const PROTOCOLS = new Set(['http:', 'https:', 'mailto:'])
 /** Beyond this the parser takes longer than a reader waits. */
@@ -17,7 +17,7 @@ export function linkTarget(address: string): string | undefined {
     return undefined
   }
   if (!PROTOCOLS.has(url.protocol)) return undefined
-  // Who reads `https://bank.example@evil.example` sees a bank.
+  // A reader of `https://bank.example@evil.example` sees a bank.
   if (url.username !== '' || url.password !== '') return undefined
   return url.href
 }

@@ -1,4 +1,4 @@
-/** Who is signed in, and which project and publisher the page is about. */
+/** The signed-in person, and the project and publisher that the page is about. */
 import { useQuery, type QueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import type { Reply } from './api.ts'
@@ -45,7 +45,7 @@ export interface Place {
 
 const LAST_PROJECT = 'parley.project'
 
-/** What the address names, or on pages that name nothing the project that was looked at last. */
+/** The place that the address names or, on pages that name none, the project that was looked at last. */
 export function usePlace(): Place {
   const me = useMe()
   const params = useParams({ strict: false }) as PlaceParams
@@ -70,7 +70,7 @@ export function placeOf(me: Me, params: PlaceParams): Place {
   return { publisher: owner, project, ...(advertiser && { advertiser }) }
 }
 
-/** Whoever has gone live is there for that, and not for the sandbox. */
+/** A publisher that has gone live is there for its live project, and not for the sandbox. */
 function firstOf(owner: Membership | undefined): ProjectOfMine | undefined {
   return owner?.projects.find(({ isSandbox }) => !isSandbox) ?? owner?.projects[0]
 }

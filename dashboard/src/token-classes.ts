@@ -1,4 +1,4 @@
-/** What tokens are charged as, in the order in which they are listed everywhere. */
+/** The classes as which tokens are charged, in the order in which they are listed everywhere. */
 export const TOKEN_CLASSES = [
   ['input', 'Input'],
   ['cachedInput', 'Cached input'],

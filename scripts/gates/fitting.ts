@@ -9,7 +9,7 @@ const FIT = { shrinkage: 0.2, temper: 0.5 }
 const WORDS = {
   /** Words of fewer texts say more about their author than about a topic. */
   textsMin: 3,
-  /** What a word may add or take at most, and what it must to be kept. */
+  /** The most that a word may add or take, and the least that it must to be kept. */
   levelMax: 2,
   levelMin: 0.3,
   /** Words of one sentence come together, so that each of them counts less than it would alone. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Side } from '../../src/recommend/gates/heads.ts'
 import { isTrainingText } from '../training-split.ts'
 
-/** What the gates learn from. */
+/** The texts that the gates learn from. */
 
 export interface TrainingText {
   side: Side
@@ -14,7 +14,7 @@ export interface TrainingText {
 }
 
 export interface Sample extends TrainingText {
-  /** Of the whole text first, then of its windows. */
+  /** The vector of the whole text first, then those of its windows. */
   vectors: readonly Float32Array[]
 }
 

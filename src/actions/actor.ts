@@ -9,7 +9,7 @@ export interface Person {
   from: { ip: string; userAgent: string | null }
 }
 
-/** Whoever runs the command line. */
+/** The person who runs the command line. */
 export interface Operator {
   kind: 'operator'
   /** Their user on that machine. */

@@ -3,14 +3,14 @@ import type { Tx } from '../store/database.ts'
 import { listMemberships } from '../store/accounts/members.ts'
 import type { Actor, Person } from './actor.ts'
 
-/** Whose log an entry belongs to. */
+/** The log that an entry belongs to. */
 export interface Place {
   publisherId: string
   projectId?: string | undefined
 }
 
 export interface Change {
-  /** What was changed, as people call it: a name, an address. */
+  /** The object that was changed, as people call it: a name, an address. */
   subject?: string
   /** Before and after, counts, ids. Never a secret. */
   details?: Record<string, unknown>
@@ -68,7 +68,7 @@ export async function auditAdvertiser(
   else await auditInstallation(tx, actor, action, change)
 }
 
-/** What people do with their own account concerns every publisher that they can act for. */
+/** Actions of people on their own account concern every publisher that they can act for. */
 export async function auditEverywhere(tx: Tx, person: Person, action: string, change: Change = {}): Promise<void> {
   for (const { publisherId } of await listMemberships(tx, person.id))
     await audit(tx, person, { publisherId }, action, change)

@@ -6,7 +6,7 @@ import { addEvent } from '../store/projects/webhook-deliveries.ts'
 export interface Told {
   projectId: string
   type: WebhookEventType
-  /** What it is about, such as `key:ID`: events of one object arrive in the order in which they were posted. */
+  /** The object that it is about, such as `key:ID`: events of one object arrive in the order in which they were posted. */
   objectKey: string
   /** Ids, names and amounts. Never a secret, and nothing of a conversation. */
   data: Record<string, unknown>

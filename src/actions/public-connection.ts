@@ -19,12 +19,12 @@ export interface PublicConnectionOptions {
   ca?: string | undefined
 }
 
-/** Of the ways to get no connection, those that say something about the name. All else is thrown. */
+/** The failures to connect that say something about the name. All others are thrown. */
 export type ConnectionRefusal = 'address_not_public' | 'no_address' | 'dns'
 
 const HTTPS_PORT = 443
 
-/** What ends the connection counts from when the addresses are known. Whoever gets a socket destroys it. */
+/** The deadline of the connection starts when the addresses are known. A caller that gets a socket must destroy it. */
 export async function connectPublicly(
   { resolver, isAllowed = isPublicAddress, port = HTTPS_PORT, ca }: PublicConnectionOptions,
   name: string,

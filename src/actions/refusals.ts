@@ -2,7 +2,7 @@ import { includesAdvertiserRole, type AdvertiserRole } from '../rules/accounts/a
 import { includesRole, type MemberRole } from '../rules/accounts/roles.ts'
 import { ParleyError } from '../rules/errors.ts'
 
-/** What actions refuse, in words for whoever asked: pages show them beside a field, commands print them. */
+/** Refusals of actions, in words for the person who asked: pages show them beside a field, commands print them. */
 
 /** The same words for what does not exist and for what is somebody else's. */
 export function notThere(noun: string): ParleyError {

@@ -85,7 +85,7 @@ export function timeOf(text: string): Date {
   return time
 }
 
-/** Of a publisher, a project or a key pair: what the console takes, too. */
+/** Reads the name of a publisher, a project or a key pair, by the same rules as the console. */
 export function tenantNameOf(text: string): string {
   const name = text.trim()
   const problem = nameProblemOf(name)
@@ -93,7 +93,7 @@ export function tenantNameOf(text: string): string {
   return name
 }
 
-/** Of a campaign, a feed or a company, which may be called after an address: "Amazon.com, Inc." */
+/** Reads the name of a campaign, a feed or a company, which may be called after an address: "Amazon.com, Inc." */
 export function nameOf(text: string): string {
   const name = text.trim()
   if (name === '' || name.length > 200) throw new InvalidArgumentError('A name has 1 to 200 characters.')

@@ -40,7 +40,7 @@ export function orUnknown(noun: Noun, id: string): (error: unknown) => never {
   }
 }
 
-/** Whoever types or pastes one may use capitals. */
+/** Capitals are accepted: people type or paste ids. */
 export function isId(text: string): boolean {
   return isUuid(text.toLowerCase())
 }
@@ -78,10 +78,10 @@ export const FOREIGN_KEY_VIOLATION = '23503'
 /** Errors whose messages are for operators already. */
 const SENTENCES = [CliError, BrokenFunction, DatabaseTooNew, ForeignMigration, NotArchived, WrongSecret]
 
-/** What an operator has to know of a failure: never a stack trace, never the password in the address. */
+/** Returns what an operator has to know of a failure: never a stack trace, never the password in the address. */
 export function sentenceOf(error: unknown, databaseUrl: string): string {
   if (SENTENCES.some((kind) => error instanceof kind)) return (error as Error).message
-  // What an action refuses. Its sentences are for people, and a command names no fields.
+  // An action's refusals are written for people, and a command names no fields.
   if (error instanceof ParleyError) return error.options.fields?.[0]?.message ?? error.message
   return (
     databaseProblemOf(error, databaseUrl) ??

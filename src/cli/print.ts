@@ -1,7 +1,7 @@
 import { formatCredits } from '../rules/money.ts'
 import { visibleJson, visibleText } from '../rules/visible-text.ts'
 
-/** What a command has to say: for programs, and for people. */
+/** The result of a command: for programs, and for people. */
 export interface Output {
   document: unknown
   text: string

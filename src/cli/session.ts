@@ -10,19 +10,19 @@ import { reasonOf } from './arguments.ts'
 import { CliError, sentenceOf } from './failures.ts'
 import { jsonOf, type Output } from './print.ts'
 
-/** What a command works with. */
+/** Everything that a command works with. */
 export interface Session {
   config: Config
   db: Db
   /** Compared with those that the installation works with: a command must not seal anything under a wrong one. */
   openSecrets(): Promise<Secrets>
-  /** Whoever runs the command, and why. */
+  /** The person who runs the command, and their reason. */
   actor: Operator
   /** One transaction for what a command changes and for what the audit log says of it. */
   change<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
-/** What ids look like, for the examples. */
+/** A sample id, for the examples. */
 export const EXAMPLE_ID = '0199d3c4-7a10-7c3e-9a53-1f2e3d4c5b6a'
 
 /** A leaf of the command tree: everything but `serve` can answer in JSON, and each shows how it is used. */

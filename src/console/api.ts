@@ -50,7 +50,7 @@ declare module 'fastify' {
 /** Everything under /api, in a scope of its own. */
 export function apiRoutes(scope: FastifyInstance, world: World): void {
   scope.addHook('onRequest', (request, reply, done) => {
-    // What the API answers is somebody's own; also secrets that are shown once.
+    // The API's answers are personal, and some hold secrets that are shown once.
     reply.header('cache-control', 'no-store')
     done(isOwnOrigin(request, world.installation.consoleUrl) ? undefined : new ParleyError('origin_refused'))
   })

@@ -9,7 +9,7 @@ import type { Db, Tx } from '../store/database.ts'
 import { CLIENT_IP_HEADER } from './accounts/auth.ts'
 import type { Contract, ParamOf, RouteKey } from './contract.ts'
 
-/** What a handler gets: the complete list of what it can know of a request and touch for it. */
+/** The request that a handler gets: the complete list of what it can know of a request and touch for it. */
 
 export interface User {
   id: string
@@ -70,7 +70,7 @@ export interface ConsoleRequest<Key extends RouteKey> {
   setCookies(headers: Headers): void
 }
 
-/** What a handler returns: the contract's reply before it is turned into JSON. */
+/** The result of a handler: the contract's reply before it is turned into JSON. */
 export type ResultOf<Key extends RouteKey> = Contract[Key] extends { format: 'events' }
   ? AsyncIterable<string>
   : z.input<Contract[Key]['reply']>

@@ -71,7 +71,7 @@ export { rehearsalEvent, type RehearsalEvent } from './contract/rehearsal.ts'
 export type Contract = typeof contract
 export type RouteKey = keyof Contract
 
-/** What the web app sends and gets. */
+/** The queries, bodies and replies of the web app. */
 export type QueryOf<Key extends RouteKey> = Contract[Key] extends { query: infer Query extends z.ZodType }
   ? z.input<Query>
   : undefined

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../rules/durations.ts'
 import { throttle } from './throttle.ts'
 import type { World } from './world.ts'
 
-/** What inviting to a publisher's team and to an advertiser's have in common. */
+/** Shared parts of inviting to a publisher's team and to an advertiser's. */
 
 const INVITATIONS_PER_HOUR = 30
 /** From one team: who invites somebody in vain takes away nobody else's invitations. */
@@ -16,7 +16,7 @@ export async function throttleInvitations({ db }: World, team: { id: string }, e
     { subject: `invited/${email}/${team.id}`, most: INVITATIONS_TO_ONE_PER_HOUR },
   ]
   await throttle(db, own, HOUR_MS)
-  // What was refused above is not counted here.
+  // Invitations refused above are not counted here.
   await throttle(db, [{ subject: `invited/${email}`, most: INVITATIONS_FROM_ALL_PER_HOUR }], HOUR_MS)
 }
 

@@ -7,7 +7,7 @@ export interface Carried extends RecommendationRow {
   clicks: readonly ClickOnRecommendation[]
 }
 
-/** What the replies of these calls carried, by call, with the clicks on it. */
+/** Returns the recommendations in the replies of these calls, by call, with the clicks on them. */
 export async function findCarried(
   db: Db,
   projectId: string,
@@ -19,7 +19,7 @@ export async function findCarried(
   return new Map([...found].map(([call, row]) => [call, { ...row, clicks: clicks.get(row.id) ?? [] }]))
 }
 
-/** What a reply carried, as its call and its conversation show it. */
+/** Shows the recommendation in a reply, for its call and its conversation. */
 export function carriedOf(row: Carried | undefined) {
   if (row === undefined) return null
   const { id, turn, relevance, hint, priceNanos, label, state } = row
@@ -41,7 +41,7 @@ function clickUnder({ id, at, verdict, share, state }: ClickOnRecommendation) {
   return { id, at, verdict, label: VERDICT_LABELS[verdict].label, shareNanos: share, state }
 }
 
-/** What was recommended and by whom, also where they are not there any more. */
+/** Names the offer and the advertiser, also where they no longer exist. */
 export function namesIn({ headline, advertiser }: Pick<RecommendationRow, 'headline' | 'advertiser'>) {
   return { headline: headline ?? 'Removed', advertiser: advertiser ?? 'Removed' }
 }

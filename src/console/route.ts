@@ -93,7 +93,7 @@ interface Asked {
   user: User | undefined
 }
 
-/** What a handler gets, once the contract's conditions are met. */
+/** Returns what a handler gets, once the contract's conditions are met. */
 async function admitted(world: World, entry: Entry, { request, facts, user }: Asked) {
   const isChange = request.method !== 'GET'
   const params = paramsOf(entry, request.params as Record<string, string>)

@@ -5,9 +5,9 @@ import { networkOf } from '../rules/accounts/addresses.ts'
 import { ParleyError } from '../rules/errors.ts'
 
 /**
- * Who may have how much of the console at once. One person's requests run a few at a time and the rest wait in a line of
- * their own, so that who sends many waits for themselves and leaves connections of the store to everybody else. Before it
- * is known who they are, the same holds for the network that they come from.
+ * Limits how much of the console one person may have at once. Their requests run a few at a time and the rest wait in a line
+ * of their own, so that people who send many wait for themselves and leave connections of the store to everybody else. Before
+ * it is known who they are, the same holds for the network that they come from.
  */
 export interface Shares {
   /**
@@ -51,7 +51,7 @@ export function createShares(metrics: Metrics): Shares {
     } catch (error) {
       if (!(error instanceof QueueFull)) throw error
     }
-    // Whoever has nothing running waits for others, which is not theirs to mend.
+    // A person with nothing running waits for others, and cannot do anything about it.
     throw queue.isAtLimit(key) ? decline(share) : new ParleyError('overloaded', { retryAfterSeconds: 2 })
   }
 

@@ -7,7 +7,7 @@ import { countAttempts, forgetAttempts, forgetOneAttempt } from '../store/accoun
 /** Limits on what can be guessed or made to send mails. Nobody may be able to use up what somebody else needs to get in. */
 
 export interface Limit {
-  /** What is limited, and by whom or for whom. */
+  /** The action that is limited, and by whom or for whom it is taken. */
   subject: string
   most: number
   /** A way in that needs no waiting, if there is one. */

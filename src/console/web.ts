@@ -48,7 +48,7 @@ export function serveWeb(app: FastifyInstance, root: string): boolean {
     index: false,
     // One route per file that was built: an address that is none of them goes to the first page or to 404.
     wildcard: false,
-    // What the build leaves beside the files is sent in their place, and what public/ fills in at another address.
+    // Compressed copies from the build are sent in place of their files, and public/ fills in these pages at another address.
     preCompressed: true,
     globIgnore: ['**/*.br', '**/*.gz', 'front.html', 'status.html', 'ads.html'],
     cacheControl: false,

@@ -22,7 +22,7 @@ export interface Installation {
   gatewayUrl: string
   /** Where the console's own servers reach the gateway. */
   gatewayInternalUrl: string
-  /** What the keys made here carry in front, so that a request finds its installation. */
+  /** The prefix of the keys made here, by which a request finds its installation. */
   cell: string
   /** Whether credit can be bought: a payment provider is configured. */
   canPay: boolean
@@ -32,7 +32,7 @@ export interface Installation {
   trialCredit: Nanos
   /** The operator's own, below which sandboxes have their names. Undefined: there are none. */
   sandboxDomain: string | undefined
-  /** What strangers are shown. */
+  /** The parts of the public pages that are shown. */
   publicPages: {
     /** Figures of the whole installation on the front page. */
     figures: boolean
@@ -44,7 +44,7 @@ export interface Installation {
 
 /** Everything that a console route can touch. */
 export interface World {
-  /** Of all publishers, for signing in and the like. Handlers get a transaction of their tenant instead. */
+  /** The store of all publishers, for signing in and the like. Handlers get a transaction of their tenant instead. */
   db: Db
   tenants: Tenants
   log: Log

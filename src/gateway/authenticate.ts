@@ -11,7 +11,7 @@ import { createLookups } from '../store/lookups.ts'
 import { findKeyRecords, type KeyRecord } from '../store/projects/keys.ts'
 import { orLacking } from './missing-secret.ts'
 
-/** Who calls: a proven key pair of an activated publisher's project with a verified domain. */
+/** The caller: a proven key pair of an activated publisher's project with a verified domain. */
 export type Caller = Pick<
   KeyRecord,
   | 'keyPairId'
@@ -34,10 +34,10 @@ export type Caller = Pick<
 
 export interface CallerSession {
   id: string
-  /** Whom its calls are for, whatever they say. Null: nobody. */
+  /** The end user that its calls are for, whatever the calls say. Null: none. */
   endUserId: string | null
   maxTokens: number | null
-  /** Of the network that asked for it, under the salt of that day. Null: not known. */
+  /** A tag of the network that asked for the session, under the salt of that day. Null: not known. */
   networkTag: Buffer | null
 }
 
@@ -85,7 +85,10 @@ export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) =
   const currentPepper = secrets.keyFor('key-pair-pepper')
   const nobodysDigest = Buffer.alloc(32)
 
-  /** Of the secret that the pair was made under. Who does not have it cannot tell whether the pair is right. */
+  /**
+   * Returns the pepper of the secret that the pair was made under. Without that secret nobody can tell whether the pair is
+   * right.
+   */
   function pepperOf({ secretVersion }: KeyRecord): Buffer {
     return orLacking(log, () => secrets.keyFor('key-pair-pepper', secretVersion))
   }
@@ -112,7 +115,7 @@ export function createAuthenticate(options: AuthenticateOptions): (keys: Keys) =
   }
 }
 
-/** Of who has proven the pair, or a session of it. */
+/** Throws if the pair may not call. Only for a caller that has proven the pair, or a session of it. */
 export function expectUsable(record: KeyRecord, keyOwner = ownerOf(record)): void {
   if (!record.isActive || (record.expiresAt && record.expiresAt.getTime() <= Date.now()))
     throw new ParleyError('key_inactive', { keyOwner })
@@ -124,9 +127,9 @@ interface ProofOptions<Found> {
   /** In the order asked; undefined where there is none. */
   find(names: readonly string[]): Promise<(Found | undefined)[]>
   isProven(found: Found | undefined, keys: BothKeys): boolean
-  /** Who is told of wrong keys beside a name that exists. */
+  /** The owner to notify of wrong keys that were sent with a name that exists. */
   ownerOf?(found: Found): KeyOwner
-  /** Of the digests that wrong keys are remembered by. */
+  /** For the digests by which wrong keys are remembered. */
   pepper: Buffer
   waitMs: number | undefined
 }

@@ -3,14 +3,15 @@ import { LRUCache } from 'lru-cache'
 import { createLane } from '../platform/batch.ts'
 import { errorFields, type Log } from '../platform/log.ts'
 import type { Metrics } from '../metrics.ts'
-import { metadataOf, withMetadata, type MetadataDay } from '../rules/calls/metadata.ts'
+import { metadataOf, withMetadata } from '../rules/calls/metadata.ts'
+import type { DailyBytes } from '../rules/daily-bytes.ts'
 import { insertMetadata, type CallMetadata as Stored, type LockedCall } from '../store/calls/metadata.ts'
 import { isUnavailable, type Db } from '../store/database.ts'
 import type { Call } from './call.ts'
 
-/** What publishers send along with a call, for themselves: it is kept with the call and sent to nobody. */
+/** Metadata that publishers send along with a call, for themselves: it is kept with the call and passed on to nobody. */
 export interface CallMetadata {
-  /** Of a call that has its charge, after the answer and out of its way. */
+  /** For a call that has its charge. Runs after the answer and out of its way. */
   record(call: Pick<Call, 'id' | 'requestId' | 'caller' | 'body' | 'conversationId' | 'progress'>): void
   /** Resolves when everything recorded is stored or given up. */
   idle(): Promise<void>
@@ -18,9 +19,9 @@ export interface CallMetadata {
 
 /** As long as the store may be away, or a conversation locked, before what waits for it is given up. */
 const GIVEN_UP_AFTER_MS = 10_000
-/** Projects whose day is known. Whoever is forgotten begins it anew. */
+/** Projects whose day is known. One that is forgotten starts its day again. */
 const PROJECTS_MAX = 50_000
-/** Of all projects together. They wait outside of the lane, so that they keep nobody else's waiting. */
+/** For all projects together: calls that wait for a lock. They wait outside the lane, so that they hold up no other calls. */
 const LOCKED_MAX = 500
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MS_MAX = 1_000
@@ -42,7 +43,7 @@ export interface CallMetadataOptions {
 
 export function createCallMetadata({ db, log, metrics, ...options }: CallMetadataOptions): CallMetadata {
   const { now = Date.now, insert = insertMetadata, givenUpAfterMs = GIVEN_UP_AFTER_MS } = options
-  const days = new LRUCache<string, MetadataDay>({ max: PROJECTS_MAX })
+  const days = new LRUCache<string, DailyBytes>({ max: PROJECTS_MAX })
   const running = new Set<Promise<void>>()
   let locked = 0
   const lane = createLane<Stored, LockedCall | undefined>({

@@ -20,7 +20,7 @@ export interface Call {
   readonly body: unknown
   readonly bodyBytes: number
   readonly conversationId: string | undefined
-  /** Whom it is for, in the caller's own words, which are kept nowhere. */
+  /** The end user that it is for. `id` is in the caller's own words, and kept nowhere. */
   readonly endUser: { id: string; label: string | undefined } | undefined
   /** A call that has one runs to its end even when its caller is gone: the retry is answered from its result. */
   readonly idempotencyKey: string | undefined
@@ -33,9 +33,9 @@ export interface Call {
   reserve(bytes: number): Promise<void> | undefined
   /** Aborts when the caller is gone or the process must end. */
   readonly signal: AbortSignal
-  /** What becomes known along the way, and is stored when the call is settled. */
+  /** Facts that become known along the way, and are stored when the call is settled. */
   readonly facts: CallFacts
-  /** What else becomes known, for answering it, for the log line and the metrics. */
+  /** Everything else that becomes known, for answering the call, for the log line and the metrics. */
   readonly progress: CallProgress
 }
 
@@ -45,17 +45,17 @@ export interface CallProgress {
   hasFallbacks?: boolean
   /** The digest that whom it is for is known by. */
   endUserId?: string | undefined
-  /** What providers' caches are to know of its conversation. Undefined: an independent request. */
+  /** The conversation as providers' caches need to know it. Undefined: an independent request. */
   cache?: ConversationCache | undefined
-  /** What its rate limits leave. */
+  /** The remainder of its rate limits. */
   rates?: Rates | undefined
   /** This answer is a stored one, of an earlier call with the same Idempotency-Key. */
   replayed?: { callId: string; created: number }
   /** So much waits for the caller that nothing more is taken from the provider. */
   isStalled?: boolean
-  /** What the provider called an end that nobody asks for. */
+  /** The provider's name for an ending that nobody asks for. */
   oddEnding?: string | undefined
-  /** What it came to, from when it is settled. */
+  /** The outcome and its bill, once the call is settled. */
   bill?: { outcome: CallOutcome; usage: Usage; usageSource: UsageSource; held: Nanos; worth: Nanos }
   /** From when that is durable. */
   charged?: Nanos

@@ -42,7 +42,9 @@ export async function* chatCompletion(
       const pending = gateway.recommendations.begin(call, request, history)
       return { ...pending, conclude: (finishReason) => pending.conclude(reply.message(), finishReason) }
     },
-    record: (isAnswered) => gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined),
+    record(isWorkedOn, isAnswered) {
+      gateway.conversations.record(call, request, isWorkedOn, isAnswered ? reply.message() : undefined)
+    },
   })
 }
 

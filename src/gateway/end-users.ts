@@ -4,13 +4,13 @@ import type { Call } from './call.ts'
 import type { LoadedDigestKeys } from './digest-keys.ts'
 
 /**
- * Whom publishers' apps call for. What a publisher sends to tell them apart is kept nowhere: an end user is a keyed digest of
- * it, another one in each project.
+ * The end users that publishers' apps call for. The id that a publisher sends for one is kept nowhere: an end user is a keyed
+ * digest of it, a different one in each project.
  */
 export interface EndUsers {
   /** Throws 503 before the key was read. */
   digestOf(projectId: string, endUser: string): string
-  /** Of a call that has credit: who is always refused is not worth a row. */
+  /** Only for a call that has credit: an end user whose calls are always refused is not worth a row. */
   noteSeen(call: Pick<Call, 'caller' | 'createdAt'>, id: string, label: string | undefined): void
   /** Writes down who was seen, now and then and out of the way of calls. */
   write(): Promise<void>

@@ -11,7 +11,7 @@ import type { AnswerHead, BodyWriter, EventWriter } from './response/wire.ts'
  */
 export interface CallEndpoint {
   readonly name: CallEndpointName
-  /** Of its bodies, where they are not the usual ones. */
+  /** Limits of its bodies, where they are not the usual ones. */
   readonly jsonLimits?: JsonLimits
   /** Its calls belong to no conversation: the header that names one is not read. */
   readonly isStandalone?: boolean
@@ -22,7 +22,7 @@ export interface CallEndpoint {
 export interface BegunAnswer {
   /** As the caller named it. */
   readonly model: string
-  /** What came together, together. Taken to their end, whether or not anybody still reads them. */
+  /** The chunks that came together, in one batch. They are read to the end, whether or not anybody still wants them. */
   readonly chunks: AsyncGenerator<readonly ReplyChunk[]>
   /** Undefined: the answer is one JSON body. */
   readonly eventsOf: ((head: AnswerHead) => EventWriter) | undefined

@@ -20,7 +20,7 @@ export interface GatewayHealthOptions {
   partitions: { soon(): void }
 }
 
-/** What the request path asks of the database. */
+/** The parts of the schema that the request path needs. */
 const NEEDS: SchemaNeeds = {
   functions: ['ledger_apply', 'ledger_free_wallets', 'idempotency_claim', 'browser_session_begin'],
   writesCalls: true,

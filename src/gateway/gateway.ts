@@ -42,7 +42,7 @@ import { createRefusalLines, type RefusalLines } from './refusal-lines.ts'
 import { createRecommendations, type Recommendations } from './recommendations/recommendations.ts'
 import { createUpstreams, type Upstreams } from './upstreams/upstreams.ts'
 
-/** What the request path works with: everything a call can touch is listed here. */
+/** The parts that the request path works with: everything a call can touch is listed here. */
 export interface Gateway {
   readonly db: Db
   authenticate(keys: Keys): Promise<Caller>
@@ -85,6 +85,7 @@ export interface GatewayOptions {
   leaseMs: number
   callsMax: number
   intakeLimits?: IntakeLimits
+  messagesBytesPerDay?: number
   /** Where callers reach this gateway: links in recommendations begin with it. */
   publicUrl: string
   /** Where the matcher of this host answers. */
@@ -118,7 +119,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const catalogue = createCatalogueView({ db: store.db, secrets, transport, log, onChange: upstreams.keepOnly })
   const digestKeys = createDigestKeys(store.db, secrets)
   const notes = notesOf(options, digestKeys)
-  const conversations = createConversations({ db: store.db, digestKeys, log, metrics, storeWaitMs })
+  const conversations = createConversations({ ...options, db: store.db, digestKeys, work })
   const background = createJobs(options)
   const advertising = advertisingOf(options, digestKeys, background.repeat)
   const ledger = ledgerOf(options, id)
@@ -176,7 +177,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** What is shown below answers, and what becomes of it. */
+/** The recommendations that are shown below answers, with their links and clicks. */
 function advertisingOf(options: GatewayOptions, digestKeys: LoadedDigestKeys, repeat: Repeat) {
   const { secrets, log, metrics, storeWaitMs } = options
   const { db } = options.store
@@ -208,7 +209,7 @@ function authenticateWith(options: GatewayOptions, lastUsed: LastUsed): Gateway[
   }
 }
 
-/** What is written down of calls, out of their way. */
+/** Records about calls, written out of their way. */
 function notesOf({ store: { db }, log, metrics }: GatewayOptions, digestKeys: LoadedDigestKeys) {
   const endUsers = createEndUsers(db, digestKeys)
   const metadata = createCallMetadata({ db, log, metrics })
@@ -216,7 +217,7 @@ function notesOf({ store: { db }, log, metrics }: GatewayOptions, digestKeys: Lo
   return { endUsers, metadata, ignoredFields: createIgnoredFields(db), refusedRequests }
 }
 
-/** What cannot be written by now is given up. */
+/** Writes a last time. Records that cannot be written by now are given up. */
 function writeLast(notes: { write(): Promise<void> }): Promise<void> {
   return notes.write().catch(() => {})
 }

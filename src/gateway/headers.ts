@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Keys } from './authenticate.ts'
 import type { ErrorFormat } from './response/wire.ts'
 
-/** What the headers of a request say. */
+/** Reads the headers of a request. */
 
 /** A header that was sent twice arrives joined by a comma, which no key and no conversation id contains. */
 export function headerOf(request: FastifyRequest, name: string): string | undefined {
@@ -24,7 +24,7 @@ export function formatOf(request: FastifyRequest): ErrorFormat {
   return request.headers['x-error-format'] === 'openai' ? 'openai' : 'plain'
 }
 
-/** What a request says of its body. Undefined: nothing, it comes in chunks or there is none. */
+/** The length that a request declares for its body. Undefined: none, because the body comes in chunks or there is none. */
 export function declaredBytesOf({ headers }: IncomingMessage): number | undefined {
   const declared = headers['content-length']
   return declared === undefined ? undefined : Number(declared)

@@ -23,8 +23,8 @@ export interface Hold {
   settle(route: MeteredRoute, ending: Ending, status?: number, result?: string): Promise<void>
 }
 
-/** What a request says of how long its answer may get. */
-export type HoldTerms = Pick<ChatRequest, 'max_tokens' | 'reasoning_effort' | 'prediction'>
+/** The fields of a request that say how long its answer may get. */
+export type HoldTerms = Pick<ChatRequest, 'max_tokens' | 'reasoning_effort' | 'prediction' | 'stop'>
 
 type HoldParts = Pick<Gateway, 'ledger' | 'statistics' | 'idempotency' | 'endUsers' | 'ignoredFields' | 'metadata'>
 
@@ -38,9 +38,9 @@ export async function holdFor(
   terms: HoldTerms,
   routes: MeteredRoutes,
 ): Promise<Hold> {
-  const quotes = new Map(routes.map((route) => [route, quoteFor(statistics, terms, route)]))
+  const { projectId, publisherId } = call.caller
+  const quotes = new Map(routes.map((route) => [route, quoteFor(statistics, publisherId, terms, route)]))
   const quoteOf = (route: MeteredRoute) => quotes.get(route) as RouteQuote
-  const { projectId } = call.caller
   const { label, endUserId, ...whose } = whoseOf(call, endUsers)
   const ids = { callId: call.id, projectId, hasIdempotencyKey: call.idempotencyKey !== undefined }
   const [{ model, price }] = routes
@@ -94,14 +94,15 @@ interface RouteQuote extends Quote {
 
 function quoteFor(
   statistics: Gateway['statistics'],
+  publisherId: string,
   terms: HoldTerms,
   { model, price, prompt }: MeteredRoute,
 ): RouteQuote {
-  const hiddenTokens = statistics.hiddenTokens(model, terms)
+  const hiddenTokens = statistics.hiddenTokens(model, publisherId, terms)
   const asked = quote({
     promptTokens: prompt.tokens,
     maxTokens: terms.max_tokens,
-    typicalOutputTokens: statistics.typicalOutput(model),
+    typicalOutputTokens: statistics.typicalOutput(model, publisherId),
     outputTokensMax: model.maxOutputTokens ?? OUTPUT_TOKENS_MAX_UNKNOWN,
     hiddenTokens,
     price,
@@ -109,7 +110,7 @@ function quoteFor(
   return { ...asked, hiddenTokens }
 }
 
-/** What is enough for each of them. */
+/** Returns a want and a min that are enough for each of the quotes. */
 function dearestOf(quotes: readonly RouteQuote[]): Pick<Quote, 'want' | 'min'> {
   return {
     want: quotes.map(({ want }) => want).reduce(larger),
@@ -137,7 +138,10 @@ function chargedAs({ model, price }: MeteredRoute) {
   return { answeredModelId: model.id, answeredPriceVersionId: price.version.toString() }
 }
 
-/** Whose limits hold for it. Of a browser session, it is known since it was made: what the browser says is nobody's word. */
+/**
+ * Returns whose limits hold for the call. For a browser session they were fixed when it was made: the browser's own word
+ * counts for nothing.
+ */
 function whoseOf({ caller: { projectId, keyPairId, session }, endUser }: Call, endUsers: HoldParts['endUsers']) {
   if (session) return { keyPairId, sessionId: session.id, endUserId: session.endUserId ?? undefined }
   return { keyPairId, endUserId: endUser && endUsers.digestOf(projectId, endUser.id), label: endUser?.label }

@@ -14,7 +14,7 @@ import { orLacking } from './missing-secret.ts'
 import type { Stretch } from './response/order.ts'
 import { keyedDigest } from '../rules/keyed-digest.ts'
 
-/** What was said, as it is kept: a message, or vectors. */
+/** An answer's content as it is kept: a message, or vectors. */
 export type StoredReply = StoredMessage | { vectors: readonly string[] }
 
 export interface StoredMessage {
@@ -23,11 +23,11 @@ export interface StoredMessage {
   order?: readonly Stretch[]
 }
 
-/** What is kept of an answer, so that a retry gets the same one. */
+/** The parts of an answer that are kept, so that a retry gets the same one. */
 export type StoredAnswer = StoredReply & {
   /** The one that answered. Undefined: stored by a version that knew of no fallbacks. */
   model?: string | undefined
-  /** What stood after it: a retry gets the same. */
+  /** The recommendation that followed it: a retry gets the same. */
   recommendation: RecommendationChunk | undefined
   /** Vectors have none. */
   finishReason: FinishReason | undefined
@@ -69,13 +69,13 @@ export interface IdempotencyOptions {
   statements?: typeof STATEMENTS
 }
 
-/** What it asks of the store. A simulation brings its own. */
+/** The statements that it sends to the store. A simulation brings its own. */
 const STATEMENTS = { claimKey, giveUpKey }
 
 export function createIdempotency({ statements = STATEMENTS, ...options }: IdempotencyOptions): Idempotency {
   const { db, secrets, digestKeys, log, gatewayId, leaseMs, work } = options
   const digestOf = (text: string) => keyedDigest(digestKeys.keyFor('message-digests')).update(text).digest()
-  /** What takes the longer the larger it is belongs to its account's share of the work. */
+  /** Work that takes longer the larger its input is belongs to its account's share of the work. */
   const share = async <T>({ caller: { publisherId } }: Call, size: number, doing: () => T): Promise<T> =>
     size < LARGE_BODY_BYTES ? work.run(publisherId, doing) : work.runInTurn(publisherId, async () => doing())
 

@@ -29,7 +29,7 @@ export interface LeaseOptions {
   statements?: typeof STATEMENTS
 }
 
-/** What it asks of the store. A simulation brings its own. */
+/** The statements that it sends to the store. A simulation brings its own. */
 const STATEMENTS = { beat, findOldHolds, giveUpOrphanedKeys }
 
 /** A hold this old that no running call belongs to was granted by a statement whose answer was lost. */

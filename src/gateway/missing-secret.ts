@@ -2,7 +2,10 @@ import type { Log } from '../platform/log.ts'
 import { MissingSecret } from '../platform/secrets.ts'
 import { storeUnavailable } from '../rules/errors.ts'
 
-/** What needs a secret that this gateway was not given fails here, and not at one that was: 503, and not 500. */
+/**
+ * Answers 503, and not 500, to work that needs a secret this gateway was not given: it fails here, and not at a gateway that
+ * has it.
+ */
 export function orLacking<T>(log: Log, work: () => T): T {
   try {
     return work()

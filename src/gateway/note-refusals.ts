@@ -6,7 +6,7 @@ import { ownerOf } from './authenticate.ts'
 import type { Call } from './call.ts'
 import type { Gateway } from './gateway.ts'
 
-/** What publishers see of requests that were refused before they reached a model. Noted when they have been answered. */
+/** Notes of requests that were refused before they reached a model, for publishers to see. Made when they have been answered. */
 
 type Noting = Pick<Gateway, 'refusedRequests' | 'keyOwners'>
 

@@ -12,10 +12,13 @@ const KNOWN_ENDPOINTS: ReadonlySet<string> = new Set(Object.values(ROUTES).flat(
 
 const ALWAYS = {}
 
-/** What lies deeper is Fastify's. */
+/** Frames below these are Fastify's. */
 const FRAMES_LOGGED = 8
 
-/** What nobody foresaw, which the caller is told nothing of: the only place where its cause can be found. */
+/**
+ * Logs an error that nobody foresaw. The caller is told nothing of it, so this is the only place where its cause can be
+ * found.
+ */
 export function noteUnexpected({ log }: Pick<Gateway, 'log'>, requestId: string, error: unknown): void {
   const stack = framesOf(error).slice(0, FRAMES_LOGGED).join('\n')
   log.error({ requestId, ...errorFields(error), stack }, 'unexpected')
@@ -70,7 +73,7 @@ export function observeCall(gateway: Gateway, call: Call, status: number, failur
     for (const kind of facts.anomalies ?? []) metrics.usageAnomalies.inc({ provider, model, kind })
   }
   if (failure && !bill) noteRefusedCall(gateway, call, failure)
-  // Whatever costs money, or holds it, is logged.
+  // A call that costs money, or holds it, is always logged.
   const line = failure && !bill ? refusalLines.next(failure.code) : ALWAYS
   if (!line) return
   log.info({

@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics.ts'
 import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Readiness } from '../store/readiness.ts'
 
-/** What balancers and monitoring ask, on a port of its own that the internet does not reach. */
+/** The answers for balancers and monitoring, on a port of its own that the internet does not reach. */
 export interface Health {
   readiness(): Readiness | Promise<Readiness>
   readonly isDraining: boolean

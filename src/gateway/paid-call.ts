@@ -19,7 +19,7 @@ import { isProvidersFailure, type Ask } from './upstreams/answer.ts'
 import { beginAnswerOfRoutes } from './upstreams/fallbacks.ts'
 import { upstreamSignalOf } from './upstreams/upstream-signal.ts'
 
-/** What an endpoint brings to the path: what is asked of whom, and what becomes of the answer. */
+/** An endpoint's part in the path: what is asked of whom, and what becomes of the answer. */
 export interface CallPlan {
   /** In the order in which they are tried. The first is the model that was asked for. */
   routes: MeteredRoutes
@@ -33,14 +33,14 @@ export interface CallPlan {
   /** Starts when credit is held, beside the answer, and is read after it: a slow matcher delays no chunk. */
   recommend?(): Epilogue
   /** Told in the end, when the charge is written or given up. */
-  record?(isAnswered: boolean): void
+  record?(isWorkedOn: boolean, isAnswered: boolean): void
 }
 
-/** What may follow a whole answer, before its finish. */
+/** The recommendation that may follow a whole answer, before its finish. */
 export interface Epilogue {
   /** Never rejects, and ends soon. */
   conclude(finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /** What it came to, as far as is known before the call is settled. Undefined: there was never to be one. */
+  /** The outcome, as far as it is known before the call is settled. Undefined: there was never to be one. */
   outcome(isDelivered: boolean, hasFailed: boolean): RecommendationOutcome | undefined
   /** Once, whatever happened: did what was concluded reach the caller, and did our side or the provider break the call? */
   end(isDelivered: boolean, hasFailed: boolean): void
@@ -62,9 +62,9 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
   if (replay) return yield replayChunks(call, replay)
   const hold = await holdFor(gateway, call, plan.terms, plan.routes) // 401, 403, 429, 503
   const recommendation = plan.recommend?.()
-  let meter = meterFor(gateway, plan, route, hold)
+  let meter = meterFor(gateway, call, plan, { route, hold })
   const tryRoute = (next: MeteredRoute): Ask => {
-    if (next !== route) meter = meterFor(gateway, plan, next, hold)
+    if (next !== route) meter = meterFor(gateway, call, plan, { route: next, hold })
     route = next
     Object.assign(call.progress, { model: next.model.id, hasFallbacks: plan.routes.length > 1 })
     return plan.ask(hold.maxTokensFor(next))
@@ -76,9 +76,9 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
   let outcome: CallOutcome = 'hung_up'
   let end: AnswerEnd = 'cancelled'
   let failure: ParleyError | undefined
+  let finishReason: FinishReason | undefined
   try {
     call.signal.throwIfAborted()
-    let finishReason: FinishReason | undefined
     let isPaidFor = true
     const answer = await beginAnswerOfRoutes(gateway.upstreams, plan.routes, tryRoute, call, upstream.signal)
     for await (const chunks of answer) {
@@ -113,7 +113,7 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
   } finally {
     upstream.release()
     const used = isWorkedOn(call, meter, outcome) ? await meter.conclude(end) : undefined
-    if (used) note(gateway, call, plan.terms, { route, used, end })
+    if (used) note(gateway, call, plan.terms, { route, used, end, finishReason })
     const isAnswered = outcome === 'completed' || outcome === 'hold_used_up'
     const stored = isAnswered && used ? storedAnswerOf(call, plan.reply.stored(), placed, used) : undefined
     const result = gateway.idempotency.seal(call, stored)
@@ -121,7 +121,7 @@ export async function* paidCall(gateway: Gateway, call: Call, plan: CallPlan): A
     call.facts.recommendationOutcome = recommendation?.outcome(...fate())
     const settled = hold.settle(route, { outcome, used, held: hold.amount() }, failure?.status, result)
     await settled.finally(() => recommendation?.end(...fate())) // Also when no charge was written: it was sent already.
-    plan.record?.(isAnswered)
+    plan.record?.(used !== undefined, isAnswered)
   }
 }
 
@@ -129,7 +129,7 @@ function refuseIfFull({ running, callsMax }: Gateway): void {
   if (running.size > callsMax * CALLS_OVERFLOW) throw new ParleyError('overloaded', { retryAfterSeconds: 1 })
 }
 
-/** What the caller gets of the chunks that came together. */
+/** The part of a batch of chunks that the caller gets. */
 interface Passed {
   chunks: readonly ContentChunk[]
   finishReason: FinishReason | undefined
@@ -168,9 +168,14 @@ function replayChunks(call: Call, { callId, answer: stored }: Replay): readonly 
   return [...chunksOf(stored)]
 }
 
-function meterFor({ statistics }: Gateway, { terms }: CallPlan, route: MeteredRoute, hold: Hold): Meter {
+function meterFor(
+  { statistics }: Gateway,
+  { caller: { publisherId } }: Call,
+  { terms }: CallPlan,
+  { route, hold }: { route: MeteredRoute; hold: Hold },
+): Meter {
   const { model, price, prompt } = route
-  const reasoning = statistics.hiddenTokens(model, terms)
+  const reasoning = statistics.hiddenTokens(model, publisherId, terms)
   const isHiding = reasoning > 0
   const told = hold.maxTokensFor(route)
   return createMeter({
@@ -184,17 +189,18 @@ function meterFor({ statistics }: Gateway, { terms }: CallPlan, route: MeteredRo
     // All that a model may think unseen was held from the start.
     isBounded: told !== undefined || isHiding,
     isHiding,
-    ratioOf: (script) => statistics.tokenRatio(model, script, 'usual'),
+    ratioOf: (script) => statistics.tokenRatio(model, publisherId, script, 'usual'),
     held: () => hold.amount(),
     extend: () => hold.extend(route),
   })
 }
 
 /** How long the answer of a caller that is gone is read on. */
-function readOnMsOf({ statistics }: Gateway, { facts, progress }: Call, { model }: MeteredRoute, meter: Meter): number {
+function readOnMsOf({ statistics }: Gateway, call: Call, { model }: MeteredRoute, meter: Meter): number {
+  const { facts, progress, caller } = call
   if (facts.deploymentId === undefined) return 0
-  if (meter.isInTheDark() || statistics.noteLeaving(model)) return READ_ON_MS.unknown
-  // What the provider wrote while the caller did not read waits in the buffers on the way.
+  if (meter.isInTheDark() || statistics.noteLeaving(model, caller.publisherId)) return READ_ON_MS.unknown
+  // Output that the provider wrote while the caller did not read waits in the buffers on the way.
   return progress.isStalled ? READ_ON_MS.stalled : 0
 }
 
@@ -208,20 +214,34 @@ interface Answered {
   route: MeteredRoute
   used: Conclusion
   end: AnswerEnd
+  finishReason: FinishReason | undefined
 }
 
 /** Keeps what was odd, and learns from what was not. */
-function note({ statistics }: Gateway, { facts }: Call, terms: HoldTerms, { route, used, end }: Answered): void {
+function note({ statistics }: Gateway, call: Call, terms: HoldTerms, answered: Answered): void {
+  const { facts, caller } = call
+  const { route, used, end } = answered
   facts.anomalies = used.anomalies
   facts.reported = used.reported
   if (end !== 'whole') return
   const isTrue = used.source === 'reported' && used.anomalies.length === 0
-  statistics.add(route.model, {
+  statistics.add(route.model, caller.publisherId, {
     completionTokens: completionTokensOf(used.usage),
-    // Of a call that asked for it, that says nothing of the others.
-    hasHidden: used.hasHidden && (terms.reasoning_effort ?? 'none') === 'none' && !terms.prediction,
+    hasHidden: hasHiddenUnasked(call, terms, answered),
     tokenRatio: isTrue ? route.prompt.ratioTo(promptTokensOf(used.usage)) : undefined,
   })
+}
+
+/**
+ * An answer says how much its model thinks by itself only if it was shown as it was written: a filter, an odd end and a `stop` of the
+ * caller's withhold text that is counted. Nor does one that was asked to think, or not to, or that had a prediction.
+ */
+function hasHiddenUnasked({ progress }: Call, terms: HoldTerms, { used, finishReason }: Answered): boolean | undefined {
+  const isShown = finishReason === 'length' || (finishReason === 'stop' && terms.stop === undefined)
+  if (!isShown || progress.oddEnding !== undefined || terms.prediction) return undefined
+  if (terms.reasoning_effort === undefined) return used.hasHidden
+  // It thought although it was asked not to.
+  return terms.reasoning_effort === 'none' && used.hasHidden ? true : undefined
 }
 
 function storedAnswerOf(

@@ -1,12 +1,12 @@
 import { rateOf, takeToken, type Bucket } from '../rules/calls/token-bucket.ts'
 
-/** Which refusals are logged: all of them, unless somebody makes so many that they would fill the disk. Metrics count all. */
+/** Decides which refusals are logged: all of them, unless there are so many that they would fill the disk. Metrics count all. */
 export interface RefusalLines {
   /** How many of this code were left out since the last that was logged. Undefined: leave this one out, too. */
   next(code: string): { leftOut?: number } | undefined
 }
 
-/** Of each code. */
+/** For each error code. */
 const LINES_PER_SECOND = 10
 
 export function createRefusalLines(now: () => number = () => performance.now()): RefusalLines {

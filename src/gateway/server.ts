@@ -41,7 +41,7 @@ declare module 'fastify' {
   }
 }
 
-/** Those whose requests are calls. */
+/** The endpoints whose requests are calls. */
 const ENDPOINTS: readonly CallEndpoint[] = [chatCompletions, responses, embeddings]
 
 export interface ServerOptions extends ServeOptions {
@@ -109,7 +109,7 @@ export function createServer(gateway: Gateway, options: ServerOptions = {}): Fas
 
   // An expectation that we do not know is no reason to refuse a request that we do.
   app.server.on('checkExpectation', (req, res) => app.routing(req, res))
-  // Whoever waits for a word before it sends its body gets it when the body is wanted.
+  // A client that waits for a word before it sends its body gets it when the body is wanted.
   app.server.on('checkContinue', (req, res) => app.routing(req, res))
   addEndpoints(app, gateway, options)
   return app

@@ -1,25 +1,18 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createJobs, type Repeat, type Repeated } from '../platform/every.ts'
+import { createJobs, type Repeated } from '../platform/every.ts'
 import { createFairQueue, QueueFull, type FairQueue } from '../platform/fair-queue.ts'
-import { errorFields, type Log } from '../platform/log.ts'
+import type { Log } from '../platform/log.ts'
 import { uuidv7 } from '../platform/uuid.ts'
-import { EmbedderUnavailable, type Embedder } from '../recommend/embedding/embedder.ts'
-import { openEmbedderThread } from '../recommend/embedding/embedder-thread.ts'
-import { createGates, type Gates } from '../recommend/gates/gates.ts'
-import { readHeads } from '../recommend/gates/heads.ts'
 import { judge, match, type MatchWorld } from '../recommend/match.ts'
-import { proofOf, type Proof } from '../recommend/gates/proof.ts'
-import { rememberVectors } from '../recommend/embedding/remembered-vectors.ts'
 import type { OfferIndex } from '../recommend/offer-index/offer-index.ts'
-import { createHintPreviews, type HintPreviews } from '../recommend/preview-hints.ts'
+import type { HintPreviews } from '../recommend/preview-hints.ts'
 import type { HintPreview, HintPreviewRequest } from '../rules/offers/hint-preview.ts'
 import type { JudgeReply, JudgeRequest, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
-import { MINUTE_MS } from '../rules/durations.ts'
 import { beatMatcher, removeMatcher, type MatcherBeat } from '../store/recommendations/matchers.ts'
 import type { RehearsalReply, RehearsalRequest } from '../recommend/rehearsal-wire.ts'
-import { createRehearsals, type Rehearsals } from './rehearsals.ts'
-import { startUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.ts'
+import { closeParts, openWhenMended, type OpeningOptions, type Parts } from './parts.ts'
+import { watchServing } from './serving-first.ts'
 
 /**
  * One process per host that knows all offers and answers the gateways of the host. If it cannot judge conversations as it
@@ -33,7 +26,7 @@ export interface Matcher {
   /** Rejects with `QueueFull` when too many wait, or too many of the project; everything else that can go wrong is an outcome. */
   judge(request: JudgeRequest): Promise<JudgeReply>
   match(request: MatchRequest): Promise<MatchReply>
-  /** What hints would bring. Undefined: nothing can be judged now. Rejects with `QueueFull`, too. */
+  /** Previews the effect of hints. Undefined: nothing can be judged now. Rejects with `QueueFull`, too. */
   previewHints(request: HintPreviewRequest): Promise<HintPreview | undefined>
   /** Some conversations of a rehearsal. Undefined: nothing can be matched now. Rejects with `RehearsalBusy`. */
   rehearse(request: RehearsalRequest, signal: AbortSignal): Promise<RehearsalReply | undefined>
@@ -47,31 +40,12 @@ export interface MatcherHealth extends Pick<MatcherBeat, 'state' | 'problem'> {
   failures: string[]
 }
 
-export interface MatcherOptions extends Omit<UpkeepOptions, 'onReady' | 'repeat'> {
-  /** Where the index is kept. Nobody else may write there. */
-  directory: string
-  /** Where the encoder's file is, if it is not there too. */
-  encoderDirectory?: string | undefined
-  /** How the gates were proven; tests state it. */
-  proof?: Proof
-  openEmbedder?: (cacheDir: string) => Promise<Embedder>
-  /** How long it waits before it tries again to open what an operator may have mended meanwhile. */
-  openAgainMs?: number
-}
-
-/** Everything that a match needs, once it is there. */
-interface Parts {
-  embedder: Embedder
-  gates: Gates
-  upkeep: Upkeep
-  rehearsals: Rehearsals
-  hintPreviews: HintPreviews
-}
+export type MatcherOptions = Omit<OpeningOptions, 'repeat' | 'serving'>
 
 const BEAT_EVERY_MS = 5_000
 /** Searches of several matches overlap with the embedding of another; more would only share the same cores. */
 const RUNNING_MAX = 4
-/** Of one project: the others' are searched beside it, also while it floods every gateway of the host. */
+/** For one project: the others' are searched alongside, also while it floods every gateway of the host. */
 const RUNNING_EACH_MAX = 2
 const PLACES = { runningMax: RUNNING_MAX, runningEachMax: RUNNING_EACH_MAX, waitingMax: 64 }
 /** No project has this id. */
@@ -87,6 +61,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
   let opened: Promise<void> = Promise.resolve()
   let beating: Repeated | undefined
   const jobs = createJobs(options)
+  const opening = { ...options, repeat: jobs.repeat, serving: watchServing() }
   const off = createOffSwitch(log, stopping.signal, () => beating?.soon())
 
   function stateNow(): MatcherBeat['state'] {
@@ -95,11 +70,11 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 
   async function open(): Promise<void> {
-    parts = await openWhenMended({ ...options, repeat: jobs.repeat }, stopping.signal, () => beating?.soon(), off.say)
+    parts = await openWhenMended(opening, stopping.signal, () => beating?.soon(), off.say)
   }
 
   const healthNow = () => ({ state: stateNow(), problem: off.problem, failures: jobs.failures })
-  const beat = () => beatMatcher(db, { id, host: hostname(), ...healthNow(), offers: parts?.upkeep.offers ?? 0 })
+  const report = () => ({ id, host: hostname(), ...reportOf(healthNow()), offers: parts?.upkeep.offers ?? 0 })
 
   /** In its turn, and before it is too late. */
   async function inTurn<Reply>(
@@ -112,7 +87,8 @@ export function createMatcher(options: MatcherOptions): Matcher {
     const inLine = queue.run(projectId, deadlineMs, async (isLate) => {
       const index = parts?.upkeep.index
       if (!parts || !index) return { outcome: 'unavailable' as const }
-      return work(worldOf(parts, index), isLate)
+      const world = worldOf(parts, index)
+      return opening.serving.during(() => work(world, isLate))
     })
     return countDeclined(options, inLine)
   }
@@ -120,7 +96,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
   return {
     start() {
       opened = open()
-      beating = jobs.repeat(BEAT_EVERY_MS, beat, 'heartbeat')
+      beating = jobs.repeat(BEAT_EVERY_MS, () => beatMatcher(db, report()), 'heartbeat')
     },
     get state() {
       return stateNow()
@@ -141,12 +117,15 @@ export function createMatcher(options: MatcherOptions): Matcher {
       stopping.abort()
       beating?.stop()
       await Promise.race([Promise.all([queue.idle(), opened]), sleep(STOP_WITHIN_MS, undefined, { ref: false })])
-      await parts?.rehearsals.stop()
-      await parts?.upkeep.stop()
-      await parts?.embedder.close()
+      if (parts) await closeParts(parts)
       await removeMatcher(db, id).catch(() => {})
     },
   }
+}
+
+/** For the list of matchers: one that is ready may have jobs that fail. */
+function reportOf({ state, problem, failures }: MatcherHealth): Pick<MatcherBeat, 'state' | 'problem'> {
+  return { state, problem: problem ?? (failures.join(' ') || undefined) }
 }
 
 function worldOf({ gates, upkeep: { campaigns, chances } }: Parts, index: OfferIndex): MatchWorld {
@@ -190,52 +169,7 @@ function createOffSwitch(log: Log, signal: AbortSignal, onOff: () => void) {
   }
 }
 
-/**
- * What an operator can mend is tried again until it is mended: its message says what to do, and nobody should have to restart
- * the matcher after it. Undefined when there is no hope, or when it is stopped.
- */
-async function openWhenMended(
-  options: OpeningOptions,
-  signal: AbortSignal,
-  onReady: () => void,
-  /** Told why it is switched off, and of nothing when it is not any more. */
-  say: (why: string | undefined) => void,
-): Promise<Parts | undefined> {
-  const { proof = proofOf(), openAgainMs = MINUTE_MS } = options
-  if (!proof.isProven) say(proof.why ?? 'The gates are not proven.')
-  while (proof.isProven && !signal.aborted) {
-    try {
-      const parts = await openParts(options, signal, onReady)
-      say(undefined)
-      return parts
-    } catch (error) {
-      const isMendable = error instanceof EmbedderUnavailable
-      say(isMendable ? error.message : `It cannot start: ${errorFields(error).error}.`)
-      if (!isMendable) return undefined
-    }
-    await sleep(openAgainMs, undefined, { signal }).catch(() => {})
-  }
-  return undefined
-}
-
-type OpeningOptions = MatcherOptions & { repeat: Repeat }
-
-async function openParts(options: OpeningOptions, signal: AbortSignal, onReady: () => void): Promise<Parts> {
-  const { log, encoderDirectory = options.directory, openEmbedder } = options
-  const onPreparing = () =>
-    log.info({ directory: encoderDirectory }, 'the encoder is not prepared, or is damaged, and is built now')
-  const embedder = await (openEmbedder?.(encoderDirectory) ??
-    openEmbedderThread(encoderDirectory, undefined, { onPreparing, signal }))
-  const heads = readHeads()
-  const gates = createGates({ embedder: rememberVectors(embedder), heads })
-  const openInBackground = () =>
-    openEmbedder?.(encoderDirectory) ?? openEmbedderThread(encoderDirectory, undefined, { isBackground: true })
-  const rehearsals = createRehearsals({ openEmbedder: openInBackground, heads })
-  const hintPreviews = createHintPreviews({ gates, embedder })
-  return { embedder, gates, upkeep: startUpkeep(embedder, { ...options, onReady }), rehearsals, hintPreviews }
-}
-
-/** What became of it: a full line is counted, and refused by the server. */
+/** Returns the outcome: a full line is counted here, and refused by the server. */
 async function countDeclined<Reply>(
   { metrics }: Pick<MatcherOptions, 'metrics'>,
   inLine: Promise<Reply | 'late'>,

@@ -47,7 +47,7 @@ export interface RehearsalsOptions {
 /** As many as there are encoders: a third would only make two others late. */
 const REHEARSALS_MAX = 2
 const EMBEDDERS = 2
-/** Of one request. While one conversation is searched for, others are embedded. */
+/** For one request. While one conversation is searched for, others are embedded. */
 const CONVERSATIONS_AT_ONCE = 3
 const REMEMBERED_MAX = 4_000
 const SILENT_MS = 10_000
@@ -119,14 +119,14 @@ async function open({ openEmbedder, heads }: RehearsalsOptions): Promise<Opened>
   return { embedder, gates, sensitiveFrom: heads.thresholds.sensitive, close: () => shared.close() }
 }
 
-/** What each reply answered: most of them are decided by that alone. */
+/** Embeds the messages that were replied to: most replies are decided by that alone. */
 async function embedAhead(
   embedder: Embedder,
   { conversations, settings }: RehearsalRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const texts = [...new Set(conversations.flatMap((conversation) => textsToEmbed(conversation, settings)))]
-  // Of about the same length, so that little of a run is padding.
+  // Texts of about the same length go together, so that little of a run is padding.
   texts.sort((a, b) => a.length - b.length)
   const starts = Array.from({ length: Math.ceil(texts.length / TOGETHER) }, (_, n) => n * TOGETHER).values()
   const work = async () => {

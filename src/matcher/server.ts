@@ -14,7 +14,7 @@ import { CLIENT_LIMITS } from '../rules/limits.ts'
 import type { Matcher } from './matcher.ts'
 import { RehearsalBusy } from './rehearsals.ts'
 
-/** What gateways ask, over HTTP. No word of a request is ever logged: it is what somebody said. */
+/** The HTTP server that gateways ask. No word of a request is ever logged: it is what someone said. */
 export interface MatcherServerOptions {
   matcher: Matcher
   /** Any of these opens it. */

@@ -38,7 +38,7 @@ const FOLLOW_EVERY_MS = 2_000
 const REFRESH_EVERY_MS = 2_000
 /** Asked for after every refresh too. */
 const HINTS_EVERY_MS = MINUTE_MS
-/** What limits a campaign is told of a week. */
+/** A campaign's limits are reported over a week, so a minute is often enough. */
 const CHANCES_EVERY_MS = MINUTE_MS
 /** Without news for so long, a campaign that was paused or a switch that was turned may be unknown here. */
 const NEWS_OLD_MS = 10_000

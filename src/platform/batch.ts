@@ -24,13 +24,13 @@ export interface LaneOptions<Item, Answer> {
   /** Answers in the order of the items. An `Error` as an answer rejects that item alone. */
   run(items: readonly Item[]): Promise<readonly (Answer | Error)[]>
   batchMax: number
-  /** What all items of a batch may come to. An item that is larger goes alone. */
+  /** The most that all items of a batch may come to. An item that is larger goes alone. */
   sizeMax?: number
   sizeOf?(item: Item): number
   queueMax: number
   /** Is the batch worth sending again (the server went away), as opposed to being wrong? */
   isTransient(error: unknown): boolean
-  /** Of those: did it take too long? Then fewer go at once, until the server answers in time again. */
+  /** Did a transient error come from taking too long? Then fewer go at once, until the server answers in time again. */
   isTooLong?(error: unknown): boolean
   retryEveryMs: number
   /** Told of each attempt that the server did not answer or put off, … */

@@ -13,7 +13,7 @@ export type DigestPurpose = (typeof PURPOSES)[number]
 
 const CONTEXT = 'installation'
 
-/** Of an installation that has none yet: those that the version before derives, so that it finds the same records. */
+/** For an installation that has none yet: the keys that the version before derives, so that it finds the same records. */
 export function firstDigestKeys(secrets: Secrets): DigestKeys {
   return digestKeysFrom((purpose) => secrets.keyFor(purpose))
 }

@@ -49,7 +49,7 @@ export function every(ms: number, job: () => Promise<void>, name: string, watch:
     watch.metrics.jobSeconds.set({ job: name }, (performance.now() - startedMs) / 1_000)
     isRunning = false
     if (isStopped) return
-    // What was asked for while it ran may have come too late for that run.
+    // A request for a run that came during this one may have come too late for it.
     const waitMs = isWanted ? 0 : health.failingForMs === undefined ? ms : Math.min(ms, RETRY_MS)
     timer = setTimeout(() => void run(), waitMs)
   }

@@ -21,7 +21,7 @@ export class QueueFull extends Error {}
 export interface FairQueueOptions {
   runningMax: number
   waitingMax: number
-  /** Of one key. */
+  /** For each key. */
   runningEachMax: number
   waitingEachMax?: number
 }

@@ -6,7 +6,7 @@ export class JsonError extends Error {}
 export interface JsonLimits {
   depthMax: number
   keysMax: number
-  /** Of all arrays together. */
+  /** For all arrays together. */
   itemsMax?: number
   /** Arrays and objects together. */
   bracketsMax?: number
@@ -124,7 +124,7 @@ export function scanJson(bytes: Buffer, limits: JsonLimits) {
       position = i
     },
     isOver: () => position >= bytes.length,
-    /** What there was so far, also where it was too much. */
+    /** The counts so far, also where they were too high. */
     seen: () => ({ keys, items }),
   }
 }

@@ -96,6 +96,7 @@ test('refusals of the store that no repetition mends are said in a sentence, nev
   assert.equal(problemOf(undefined, 'SASL: hunter2'), 'the database refuses the login')
   assert.equal(problemOf('42501'), 'the login lacks a right: run the migrations, or parley doctor')
   assert.equal(problemOf('53100'), "the database's disk is full")
+  assert.equal(problemOf('ENOSPC'), "this host's disk is full")
   assert.equal(
     problemOf(undefined, 'timeout exceeded when trying to connect'),
     'no connection to the database came free in time',

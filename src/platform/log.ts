@@ -28,13 +28,13 @@ export function createLog(level: string, destination?: { write(line: string): un
 export interface ErrorFields {
   error: string
   errorCode?: string
-  /** What is wrong, where a fixed sentence can say it. */
+  /** The problem, where a fixed sentence can name it. */
   problem?: string
 }
 
 /**
- * What may be said of an error that is not ours: its name and code, for its text may quote a prompt or a key. One without a
- * code says that of its cause: who gave up waiting for the store is told why the store did not take it.
+ * The fields that may be logged of an error that is not ours: its name and code, for its text may quote a prompt or a key. An
+ * error without a code gets the code of its cause: one that gave up waiting for the store tells why the store took nothing.
  */
 export function errorFields(error: unknown): ErrorFields {
   if (!(error instanceof Error)) return { error: typeof error }
@@ -75,14 +75,15 @@ const CONNECTION_PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * What an operator can do something about: refusals that no repetition mends, and connections. `urlFrom`: the variable that
- * names the login, as the store says.
+ * Names problems that an operator can do something about: refusals that no repetition mends, and connections. `urlFrom`: the
+ * variable that names the login, as the store says.
  */
 function storeProblemOf(error: Error & { code?: unknown; urlFrom?: unknown }): string | undefined {
   const { code, message, urlFrom } = error
   const state = typeof code === 'string' ? code : ''
   if (state === '42501') return 'the login lacks a right: run the migrations, or parley doctor'
   if (state === '53100') return "the database's disk is full"
+  if (state === 'ENOSPC') return "this host's disk is full"
   // A missing password, too, is told by text alone.
   const isRefused = /^28\w{3}$/.test(state) || (state === '' && message.startsWith('SASL'))
   if (!isRefused) return state === '' ? CONNECTION_PROBLEMS.find(([text]) => text.test(message))?.[1] : undefined

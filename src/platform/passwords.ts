@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** What one argon2id takes. */
+/** The cost of one argon2id. */
 export interface PasswordCost {
   memoryKib: number
   passes: number
@@ -41,7 +41,7 @@ export function createPasswords(usual: PasswordCost = USUAL_COST): Passwords {
     try {
       return await work()
     } finally {
-      // Who waits takes the place over, so the count stays.
+      // The next in line takes the place over, so the count stays.
       const next = waiting.shift()
       if (next) next()
       else running -= 1

@@ -23,7 +23,7 @@ export interface Secrets {
   checkValueOf(version: number): Buffer
 }
 
-/** What was made under a secret that this process was not given. */
+/** Thrown where something was made under a secret that this process was not given. */
 export class MissingSecret extends Error {
   readonly version: number
   constructor(version: number) {
@@ -130,7 +130,7 @@ export function createSecrets(roots: readonly RootSecret[]): Secrets {
 const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** What every kind of box is closed with; its tag, and where it may be opened, depend on the binding. */
+/** The cipher of every kind of box. Its tag, and where it may be opened, depend on the binding. */
 const CIPHER = 'aes-256-gcm'
 
 /** Ciphertext and what is needed to open it, apart from the key. */

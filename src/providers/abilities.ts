@@ -6,8 +6,8 @@ import type { ProviderKind } from './create-provider.ts'
 import { cannotHonour as cannotHonourAtGoogle } from './gemini/gemini-request.ts'
 
 /**
- * What a model can be asked for, as far as that is known without asking it: by the wire format and the name that it has at its
- * providers, and by what their operator has said of them. These are the checks that a call goes through.
+ * The abilities that a model can be asked for, as far as they are known without asking it: by the wire format and the name
+ * that it has at its providers, and by what their operator has said of them. These are the checks that a call goes through.
  */
 export const ABILITIES = ['tools', 'images', 'json_schema', 'reasoning'] as const
 export type Ability = (typeof ABILITIES)[number]
@@ -16,7 +16,7 @@ export type Ability = (typeof ABILITIES)[number]
 export interface AbleRoute {
   kind: string
   upstreamModel: string
-  /** Of the route and of its provider. */
+  /** Fields that the route or its provider does not support. */
   unsupportedFields: ReadonlySet<string>
 }
 
@@ -53,7 +53,7 @@ type Refusal = (request: ChatRequest, upstreamModel: string) => RouteField | und
 const ofGoogle: Refusal = (request, upstreamModel) =>
   cannotHonourAtGoogle(request, upstreamModel, { readsAudio: false })
 
-/** What the wire format and the model have no place for; what an operator says of a provider comes on top. */
+/** The first field that the wire format or the model has no place for. An operator's own settings for a provider come on top. */
 const REFUSALS: Record<ProviderKind, Refusal> = {
   'openai-compatible': () => undefined,
   anthropic: unhonouredIn,

@@ -86,7 +86,7 @@ function endsOf(turns: readonly { role: string }[]): number[] {
   return [before, turns.length - 1]
 }
 
-/** What a model caches at least, in tokens. A shorter prompt may be marked all the same: that changes nothing. */
+/** The shortest prompt that a model caches, in tokens. A shorter one may be marked all the same: that changes nothing. */
 const MINIMA: readonly (readonly [RegExp, number])[] = [
   [/opus-4[-.][56]|haiku-4[-.]5/, 4_096],
   [/opus-4[-.]7|haiku-3|3([-.]5)?-haiku/, 2_048],
@@ -98,7 +98,7 @@ function minimumOf(upstreamModel: string): number {
   return MINIMA.find(([name]) => name.test(upstreamModel))?.[1] ?? MINIMUM_OF_MOST
 }
 
-/** Of text in any language a token is rarely shorter. Nothing is lost by a mark in vain, and much by one that is missing. */
+/** A token of text is rarely shorter in any language. Nothing is lost by a mark in vain, and much by one that is missing. */
 const BYTES_PER_TOKEN = 3
 
 function isLongEnough(prompt: unknown, tokensMin: number): boolean {

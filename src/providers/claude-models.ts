@@ -11,8 +11,8 @@ import { mapSchema, type Schema } from './json-schema.ts'
 import { isAtLeast, versionIn, type ModelVersion } from './model-version.ts'
 
 /**
- * What a Claude model takes and refuses, whoever serves it, and how it is told to think; the numbers of tokens are those of
- * rules/calls/reasoning.ts. Decided by the model's name.
+ * Knowledge of Claude models, whoever serves them: what each takes and refuses, and how it is told to think; the numbers of
+ * tokens are those of rules/calls/reasoning.ts. Decided by the model's name.
  */
 
 /** How it is told to think: not at all, up to so many tokens, or as hard as a word says. */

@@ -11,7 +11,7 @@ export interface ProviderOptions {
   kind: string
   name: string
   baseUrl: string
-  /** Whatever else this kind of provider needs to know, as the operator gave it. */
+  /** Everything else that this kind of provider needs to know, as the operator gave it. */
   settings: unknown
 }
 
@@ -27,7 +27,7 @@ const CREATE = {
 export type ProviderKind = keyof typeof CREATE
 export const PROVIDER_KINDS = Object.keys(CREATE) as [ProviderKind, ...ProviderKind[]]
 
-/** Those whose wire format has embeddings. */
+/** Kinds whose wire format has embeddings. */
 export const EMBEDDING_KINDS: ReadonlySet<string> = new Set<ProviderKind>(['openai-compatible', 'gemini'])
 
 /** Throws when there is no such kind, or when it does not take these settings: for whoever writes them. */

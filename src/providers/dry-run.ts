@@ -3,7 +3,7 @@ import type { Chunk } from '../rules/calls/chunk.ts'
 import type { EmbedCall, Provider, UpstreamCall } from './provider.ts'
 import { wireHeadersOf, type UpstreamRequest } from './upstream-request.ts'
 
-/** What a provider would be sent for a call. Its credentials are not in it. */
+/** The request that a provider would be sent for a call. Its credentials are not in it. */
 export interface DryRun {
   method: 'POST'
   url: string
@@ -51,7 +51,7 @@ export function createDryProvider(options: ProviderOptions): DryProvider {
 }
 
 const CONCEALED = '…'
-/** What credentials are carried in, by its name. */
+/** The names of headers and parameters that carry credentials. */
 const SECRET_NAME = /auth|key|token|secret|signature|credential|cookie|password/i
 
 function concealed({ url, body, ...request }: UpstreamRequest, apiKey: string | undefined): DryRun {

@@ -2,10 +2,10 @@ import type { FinishChunk, FinishReason } from '../rules/calls/chunk.ts'
 import { UpstreamError, type UpstreamErrorKind } from './provider.ts'
 
 /**
- * What the names mean that a wire format has for the end of an answer.
+ * The meaning of a wire format's names for the end of an answer.
  *
- * What the model did is a finished answer, however odd: its provider bills it, whoever asks can provoke it, and it says
- * nothing of the provider's health. Only what the provider itself calls its own failure is one.
+ * Anything that the model did is a finished answer, however odd: its provider bills it, any caller can provoke it, and it
+ * says nothing of the provider's health. Only what the provider itself calls its own failure is one.
  */
 export interface Endings {
   usual: ReadonlyMap<string, FinishReason>
@@ -81,13 +81,13 @@ export const GEMINI_ENDINGS: Endings = {
   failed: new Set(),
 }
 
-/** Of these, ends in a call that nobody can use. Where nothing else was said, the model is asked once more. */
+/** The odd endings in a call that nobody can use. Where nothing else was said, the model is asked once more. */
 export const GEMINI_UNUSABLE_CALLS: ReadonlySet<string | undefined> = new Set([
   'MALFORMED_FUNCTION_CALL',
   'UNEXPECTED_TOOL_CALL',
 ])
 
-/** Of Converse. The package that reads it knows the first six itself, and tells a schema's tool from a caller's. */
+/** The endings of Converse. The package that reads it knows the first six itself, and tells a schema's tool from a caller's. */
 export const BEDROCK_ENDINGS: Endings = {
   usual: new Map<string, FinishReason>([
     ['end_turn', 'stop'],
@@ -123,7 +123,7 @@ export function isBlockedOutput(message: unknown): boolean {
 
 const OF_THE_REQUEST = new Set<unknown>([400, 403, 413, 422])
 
-/** What an error inside a stream means, by the status that it would have had outside. */
+/** The meaning of an error inside a stream, by the status that it would have had outside. */
 export function kindOfErrorEvent(status: unknown): UpstreamErrorKind {
   if (status === 429) return 'rate_limited'
   return OF_THE_REQUEST.has(status) ? 'rejected' : 'error_in_200'

@@ -34,7 +34,7 @@ test('wherever the bytes are cut, the items and what is around them are the same
   fc.assert(
     fc.property(document, fc.array(fc.nat()), fc.constantFrom(undefined, 1, '\t'), (whole, cuts, indent) => {
       const { items, rest } = split(JSON.stringify(whole, null, indent), cuts)
-      // What JSON.parse makes of -0 and of a field called __proto__ is not the splitter's doing.
+      // JSON itself does not keep -0, or a field called __proto__: that is not the splitter's doing.
       const same = JSON.parse(JSON.stringify(whole)) as typeof whole
       assert.deepEqual(items, same.data)
       assert.deepEqual(rest, { ...same, data: [] })

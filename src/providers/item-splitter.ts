@@ -21,14 +21,14 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Of what is directly in the list. */
+/** The depth of everything directly in the list. */
 const LIST_DEPTH = 2
 /** Longer names are none that we look for. */
 const NAME_CHARACTERS_MAX = 40
 
 /** Where in the object the splitter is. */
 interface Position {
-  /** Of open brackets. */
+  /** The number of open brackets. */
   depth: number
   isInString: boolean
   isEscaped: boolean
@@ -62,7 +62,7 @@ export function createItemSplitter(listName: string): ItemSplitter {
         const byte = bytes[i++]
         if (byte === QUOTE) beginString(at)
         else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-          // What stands between two items is not kept: it is a comma at most.
+          // Anything between two items is not kept: it is a comma at most.
           if (isBetweenItems(at)) start = i - 1
           if (opensList(at, byte, listName)) {
             around.keep(bytes.subarray(start, i))

@@ -1,4 +1,4 @@
-/** Which version of a maker's models a name says: what a model takes and refuses is decided by it. */
+/** The version in the name of a maker's model: it decides what the model takes and refuses. */
 export interface ModelVersion {
   major: number
   minor: number

@@ -36,7 +36,7 @@ export interface UpstreamCall {
   /** Chosen anew for each attempt, because a provider may have several. Undefined: it asks for none. */
   apiKey: string | undefined
   timers: UpstreamTimers
-  /** What the deployment refuses altogether: not sent even where it asks for nothing. */
+  /** Fields that the deployment refuses altogether: not sent even where they ask for nothing. */
   unsupportedFields?: ReadonlySet<string>
   /** Sent with it, where the request says nothing else. */
   extraBody?: Record<string, unknown> | undefined
@@ -48,7 +48,7 @@ export interface UpstreamCall {
   onSent?(): void
 }
 
-/** What a provider's cache of prompts is to know of a conversation. */
+/** The facts about a conversation that a provider's cache of prompts needs. */
 export interface ConversationCache {
   /** A keyed digest and never the caller's own words. Another one in each project: tenants cannot probe each other's caches. */
   key: string
@@ -63,7 +63,7 @@ export class UpstreamError extends Error {
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
   readonly retryAfterSeconds: number | undefined
-  /** Of a model that has failed: what it wrote, which its provider bills. It is the answer where no better one is to be had. */
+  /** The output of a model that has failed, which its provider bills. It is the answer where there is no better one. */
   readonly answerAsIs: readonly Chunk[] | undefined
 
   /** Takes no text from the upstream: it may quote the prompt or a key. */

@@ -11,7 +11,7 @@ import type { BodyReader } from './body-reader.ts'
 import type { UpstreamRequest } from './upstream-request.ts'
 import type { Transport } from './transport.ts'
 
-/** What an answer is to bring. */
+/** The vectors that an answer is to bring. */
 export interface WantedVectors {
   /** The name of the list that they are in. */
   list: string
@@ -25,7 +25,7 @@ export interface WantedVectors {
 export interface ReadVectors {
   /** In the order of the inputs. */
   vectors: string[]
-  /** What the answer says beside them. */
+  /** Everything else that the answer says. */
   rest: Record<string, unknown>
 }
 

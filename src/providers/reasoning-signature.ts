@@ -7,7 +7,7 @@ import { fieldsIn } from '../rules/record.ts'
  * in one opaque field, `reasoning_signature`; whose they are stands at its beginning, so that no other provider gets them.
  */
 
-/** Of thoughts: how many characters of them one proof is for, in order; or thoughts that came encrypted. */
+/** A proof and how many characters of the thoughts it is for, in order; or thoughts that came encrypted. */
 type SignedThought = { characters: number; signature: string } | { redacted: string }
 
 /** Thoughts as they were, to be sent back. */

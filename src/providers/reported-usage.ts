@@ -20,7 +20,7 @@ function isSame(usage: Usage, told: Usage): boolean {
   return usage.reasoning === told.reasoning && promptTokensOf(usage) === promptTokensOf(told)
 }
 
-/** What is not a number becomes NaN, which no plausibility check lets through. */
+/** Anything but a number becomes NaN, which no plausibility check lets through. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' ? value : Number.NaN
 }

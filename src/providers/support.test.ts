@@ -45,7 +45,7 @@ export function isUpstreamError(kind: UpstreamErrorKind) {
   }
 }
 
-/** What a reader makes of events, up to the end of the body. Text is the data of one as it came. */
+/** Returns the chunks that a reader makes of events, up to the end of the body. Text is the data of one as it came. */
 export function readAll(reader: { read(data: string): Chunk[]; end(): readonly Chunk[] }, events: unknown[]): Chunk[] {
   const data = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)))
   return [...data.flatMap((item) => reader.read(item)), ...reader.end()]
@@ -74,7 +74,7 @@ export function recordingTransport(...events: unknown[]) {
   return { sent, isLastSeen, transport }
 }
 
-/** What a provider answers to "Hi", unless the call says something else. */
+/** Returns a provider's answer to "Hi", unless the call says something else. */
 export async function answerOf(provider: Provider, call: Partial<UpstreamCall> = {}): Promise<Chunk[]> {
   const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
   const whole = { request, upstreamModel: 'u', apiKey: undefined, timers: UPSTREAM_TIMERS, ...call }

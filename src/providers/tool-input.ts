@@ -2,7 +2,7 @@ import { scanJson } from '../platform/json.ts'
 import { JSON_LIMITS, TOOL_INPUT_SIZE_MAX } from '../rules/limits.ts'
 import { isRecord } from '../rules/record.ts'
 
-/** What a tool was called with, as an object. */
+/** Reads the arguments of a tool's call, as an object. */
 export type ToolInputOf = (written: string) => Record<string, unknown>
 
 /**

@@ -9,8 +9,8 @@ import { UpstreamError } from './provider.ts'
 /** POSTs to providers and reads what they answer. Owns the sockets and the four timers; knows no wire format. */
 export interface Transport {
   /**
-   * What the reader makes of the body, all that came together at once; it ends where the body or the answer does. Leaving the loop
-   * early closes the connection at once.
+   * Yields what the reader makes of the body, all that came together at once; it ends where the body or the answer does.
+   * Leaving the loop early closes the connection at once.
    */
   exchange<Part, Piece>(
     request: UpstreamRequest,
@@ -76,7 +76,7 @@ function createPool(origin: string, connectMs: number, options: TransportOptions
 function connectorWithin(connectMs: number, dns: Dns, ca: string | undefined): buildConnector.connector {
   const connect = buildConnector({
     timeout: 0,
-    // What the faults of HTTP/1.1 do to a call is known and tested; over HTTP/2 one of them ends a hundred calls.
+    // The effects that faults of HTTP/1.1 have on a call are known and tested; over HTTP/2 one of them ends a hundred calls.
     allowH2: false,
     lookup: dns.lookup,
     autoSelectFamily: true,

@@ -7,9 +7,12 @@ export interface UpstreamRequest {
   headers: Record<string, string>
   body: string
   timers: UpstreamTimers
-  /** That is asked for, and expected. */
+  /** The type that is asked for, and expected. */
   contentType: string
-  /** What a status means at this provider, where it differs from what it means everywhere. `body`: of a 400, cut at 16 KiB. */
+  /**
+   * The meaning of a status at this provider, where it differs from the usual one. `body`: that of a 400 or 429, cut at 16
+   * KiB; else empty.
+   */
   kindOfRefusal?(status: number, body: string): UpstreamErrorKind | undefined
   /** Told when all of it has been handed to the connection. */
   onSent?: (() => void) | undefined

@@ -1,3 +1,4 @@
+import { BID_MIN } from '../rules/offers/campaign-settings.ts'
 import { auction } from '../rules/recommendations/auction.ts'
 import { blocksOf, isCampaignBlocked, isOfferBlocked, type Blocks } from '../rules/recommendations/eligibility.ts'
 import type { JudgeReply, JudgeRequest, Match, MatchReply, MatchRequest } from '../rules/recommendations/matching.ts'
@@ -28,18 +29,18 @@ export interface MatchWorld {
   now(): number
 }
 
-/** What judging alone needs. */
+/** The parts that judging alone needs. */
 interface JudgeWorld {
   gates: Pick<Gates, 'judge'>
   campaigns: Pick<Campaigns, 'isOn'>
 }
 
 interface Offer extends FoundOffer, Candidate {
-  /** Of its campaign's hints the nearest, if any is near. */
+  /** The nearest of its campaign's hints, if any is near. */
   hint: string | undefined
 }
 
-/** What the gates can take in at all; how much of it is new to them is theirs to limit. */
+/** The most that the gates can take in at all; how much of it is new to them is theirs to limit. */
 const SAID_CHARS_MAX = 200_000
 /** As much as the language is told from at once. */
 const TOLD_CHARS = 4_000
@@ -89,7 +90,8 @@ export async function match(world: MatchWorld, request: MatchRequest, isLate: ()
   const bidders = contenders(ranked, relevanceMin, (id) => liveOf(world, id)?.advertiserId)
     .map((one) => bidderOf(world, one))
     .filter((bidder) => bidder !== undefined)
-  const sale = auction(bidders, BigInt(request.floorNanos))
+  const floorNanos = BigInt(request.floorNanos)
+  const sale = auction(bidders, floorNanos > BID_MIN ? floorNanos : BID_MIN)
   if (!request.isTest) {
     world.chances?.note({
       fitted: campaignsOf(ranked.filter(({ relevance }) => relevance >= relevanceMin)),
@@ -121,7 +123,7 @@ function isAllEnglish(text: string): boolean {
   return text !== ''
 }
 
-/** What may be recommended here at all, whether it fits or not. */
+/** Returns the offers that may be recommended here at all, whether they fit or not. */
 async function findEligible(
   world: MatchWorld,
   request: MatchRequest,
@@ -141,7 +143,7 @@ async function findEligible(
   ])
   const offers = keepEligible(world, [...found, ...more], blocks, asked, hints)
   if (offers.length > 0 || found.length === 0) return offers
-  // Those that may not take part were in the way of all others.
+  // Offers that may not take part crowded out all others.
   const without = [...new Set(found.map(({ campaignId }) => campaignId))].filter(
     (id) => !isTakingPart(world, id, blocks),
   )

@@ -75,7 +75,7 @@ export function createMatcherClient({ url, token, metrics }: MatcherClientOption
       return parsed.success ? { reply: parsed.data } : { fault: 'unavailable' }
     } catch {
       if (hungUp.aborted) return { fault: 'aborted' }
-      // Who answers others meanwhile is busy with this project's questions, not broken.
+      // A matcher that answered others since is busy with this project's questions, not broken.
       learn(heardMs < askedMs)
       return { fault: stopped.signal.aborted ? 'deadline' : 'unavailable' }
     } finally {

@@ -10,19 +10,19 @@ import { judge } from './match.ts'
 import { SAMPLE_CONVERSATIONS, type SampleConversation } from './sample-conversations.ts'
 
 /**
- * Which of our sample conversations a campaign would be recommended in by its hints alone. Whatever a conversation is judged by
- * and hints are compared by is what live conversations are: only offers and other advertisers are left out.
+ * The sample conversations in which a campaign would be recommended by its hints alone. Conversations are judged and hints are
+ * compared as they are live: only offers and other advertisers are left out.
  */
 export interface HintPreviews {
   preview(request: Pick<HintPreviewRequest, 'hints' | 'negativeHints'>): Promise<HintPreview>
 }
 
-/** Of hints as they are typed: one that changes is embedded again, all others are known. */
+/** Hints are remembered while they are typed: one that changes is embedded again, all others are known. */
 const REMEMBERED_MAX = 2_000
 
 interface JudgedSample extends SampleConversation {
   isOpen: boolean
-  /** What is searched with. */
+  /** The vector to search with. */
   asked: Int8Array
 }
 
@@ -73,7 +73,7 @@ function sampled({ said, answer, isOpen, asked }: JudgedSample, context: Hint[],
   return { said, answer, outcome, hint: decided?.text ?? null, nearness: decided?.cosine ?? null }
 }
 
-/** Of an offer that has just enough to do with the matter for a hint to speak for it. */
+/** Assumes an offer that has just enough to do with the matter for a hint to speak for it. */
 function isRelevant(hintCosine: number): boolean {
   const offer: Candidate = { ...ANY_OFFER, cosine: HINTED_COSINE_MIN, hintCosine }
   return contenders(rank([offer]), RELEVANCE_MIN, () => 'the advertiser').length > 0

@@ -7,7 +7,7 @@ import {
 } from '../rules/recommendations/rehearsal.ts'
 import { limitSchemas, outcomeSchema, turnSchema, uuid, verdictSchema } from './wire.ts'
 
-/** What is asked of a matcher for a rehearsal, some conversations at a time. */
+/** Requests to a matcher for a rehearsal, some conversations at a time. */
 
 /** Small, so that a matcher that reads it is soon free for a live reply, and what is cut off was little. */
 export const BATCH_CONVERSATIONS_MAX = 50
@@ -17,7 +17,10 @@ export interface RehearsalRequest {
   /** One rehearsal has the same in all of its requests. */
   id: string
   projectId: string
-  /** Whose project it is: with many projects one still has one place. Consoles of the version before do not say it. */
+  /**
+   * The owner of the project: with many projects, a publisher still has one place. Consoles of the previous version do not
+   * send it.
+   */
   publisherId?: string | undefined
   settings: RehearsalSettings
   conversations: readonly RehearsedConversation[]

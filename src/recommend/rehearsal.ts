@@ -64,7 +64,7 @@ export interface RehearsalProgress {
 }
 
 export interface RehearsalResult extends Omit<RehearsalFigures, 'offers' | 'pricesNanos'> {
-  /** Which conversations were looked at, newest first, and of how many. */
+  /** The conversations that were looked at, newest first, and how many there are. */
   looked: { conversations: number; of: number; isMore: boolean }
   categories: Counted[]
   earnings: { fewNanos: Nanos; manyNanos: Nanos; shareBps: number }

@@ -12,10 +12,10 @@ import type {
 import { judge, match, type MatchWorld } from './match.ts'
 
 /**
- * What each reply of a conversation would have come to, one after the other as they were given: what would have been
- * recommended under one counts for the next. The checks and their order are a gateway's, but for one: whether anything is
- * wished for is found out first, because most replies end there and it is the least work. A topic that only its meaning
- * makes sensitive is therefore not looked for where nobody wants to buy; both keep the reply free.
+ * Rehearses the replies of a conversation one after the other as they were given: a recommendation under one counts for the
+ * next. The checks and their order are a gateway's, but for one: whether anything is wished for is found out first, because
+ * most replies end there and it is the least work. A topic that only its meaning makes sensitive is therefore not looked for
+ * where nobody wants to buy; both keep the reply free.
  */
 
 /** These keep a conversation free from then on. */

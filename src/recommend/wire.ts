@@ -14,7 +14,7 @@ import {
 } from '../rules/recommendations/matching.ts'
 import type { Verdict } from '../rules/recommendations/rehearsal.ts'
 
-/** What gateways and matchers send each other, checked at both ends: they may be of different versions for a while. */
+/** Messages between gateways and matchers, checked at both ends: they may be of different versions for a while. */
 
 /** A conversation of the longest kind that is judged at all, with room for what JSON adds. */
 export const REQUEST_BYTES_MAX = 4 * 1024 * 1024
@@ -24,7 +24,7 @@ const amountNanos = z.string().regex(/^\d{1,15}$/)
 export const uuid = z.string().refine(isUuid)
 const deadlineMs = z.number().min(1).max(MINUTE_MS)
 
-/** What a project allows of offers. */
+/** The limits that a project sets for offers. */
 export const limitSchemas = {
   minRelevance: z.number().min(0).max(1),
   floorNanos: amountNanos,
@@ -102,12 +102,12 @@ export const hintPreviewSchema: z.ZodType<HintPreview> = z.object({
   nearEnough: z.number(),
 })
 
-/** What a gateway shows a matcher: both have the installation's secret. */
+/** The token that a gateway shows a matcher: both have the installation's secret. */
 export function matcherTokenOf(secrets: Secrets, version: number = secrets.version): string {
   return secrets.keyFor('matcher', version).toString('base64url')
 }
 
-/** What a matcher accepts: in the middle of a rotation, a gateway may have another secret first. */
+/** The tokens that a matcher accepts: in the middle of a rotation, a gateway may have another secret first. */
 export function matcherTokensOf(secrets: Secrets): string[] {
   return secrets.versions.map((version) => matcherTokenOf(secrets, version))
 }

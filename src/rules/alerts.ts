@@ -54,7 +54,7 @@ export const ALERT_RULES: Record<AlertKind, AlertRule> = {
   },
 }
 
-/** What a project has chosen. Without it, the rule is on with its usual threshold. */
+/** A project's own setting of a rule. A rule without one is on with its usual threshold. */
 export interface ChosenRule {
   kind: string
   enabled: boolean
@@ -77,13 +77,13 @@ export function ruleIn(
 export interface ProjectFacts {
   isSandbox: boolean
   balance: Nanos
-  /** Of the low-balance email. */
+  /** The threshold of the low-balance email. Null: there is no such email. */
   walletAlert: Nanos | null
-  /** Of this hour and the one before. */
+  /** In this hour and the one before. */
   calls: number
   failures: number
   spentToday: Nanos
-  /** Of the seven days before. */
+  /** In the seven days before today. */
   spentBefore: Nanos
   domain: string
   domainFailingSince: Date | null
@@ -102,7 +102,7 @@ export interface AlertFacts {
  */
 export interface Judged {
   kind: AlertKind
-  /** Which of several; empty: the project itself. */
+  /** Tells apart several alerts of one kind; empty: the alert is about the project itself. */
   subject: string
   state: 'over' | 'between' | 'under' | 'unknown'
   facts: AlertFacts
@@ -216,7 +216,7 @@ function keyOf({ kind, subject }: { kind: string; subject: string }): string {
 
 const PERIOD_WORDS: Record<string, string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' }
 
-/** What has happened, in one sentence: in mails, in the console and in events. */
+/** Says in one sentence what has happened: in mails, in the console and in events. */
 export function sentenceOfAlert(kind: string, facts: AlertFacts): string {
   const money = (name: string) => formatCredits(BigInt(String(facts[name] ?? 0)))
   switch (kind) {

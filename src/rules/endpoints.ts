@@ -43,7 +43,7 @@ export const ROUTES = {
   ],
 } as const
 
-/** What a known path answers to, for telling 405 from 404. */
+/** Returns the methods that a known path answers to, for telling 405 from 404. */
 export function methodsOf(path: string): keyof typeof ROUTES | undefined {
   return PATTERNS.find(({ pattern }) => pattern.test(path))?.methods
 }

@@ -160,7 +160,10 @@ interface ErrorOptions {
   allow?: string
   /** Further headers of the answer. */
   headers?: Record<string, string>
-  /** Whose key was sent, where that is known though it was refused: for its owner's list alone, in no answer and no log line. */
+  /**
+   * The owner of a key that was sent, where it is known though the key was refused: for the owner's list alone, in no answer
+   * and no log line.
+   */
   keyOwner?: KeyOwner
   /** For logs and metrics only. */
   details?: Record<string, string | number | boolean | undefined>
@@ -185,7 +188,10 @@ export function methodNotAllowed(method: string, allow: string): ParleyError {
   return new ParleyError('method_not_allowed', { allow, message })
 }
 
-/** What callers are told while the store does not answer, which seldom lasts longer. `details` are for the log line. */
+/**
+ * The error for callers while the store does not answer, which seldom lasts longer than they are asked to wait. `details` are
+ * for the log line.
+ */
 export function storeUnavailable(details?: ErrorOptions['details']): ParleyError {
   return new ParleyError('store_unavailable', { retryAfterSeconds: 2, ...(details && { details }) })
 }

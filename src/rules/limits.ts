@@ -5,14 +5,14 @@ import { DAY_MS, MINUTE_MS } from './durations.ts'
 export const BODY_BYTES_MAX = 8 * 1024 * 1024
 export const JSON_DEPTH_MAX = 32
 const JSON_KEYS_MAX = 10_000
-/** Of all arrays together: 8 MB of empty ones take JSON.parse a second. */
+/** In all arrays together: 8 MB of empty ones take JSON.parse a second. */
 const JSON_ITEMS_MAX = 10_000
 export const JSON_LIMITS = { depthMax: JSON_DEPTH_MAX, keysMax: JSON_KEYS_MAX, itemsMax: JSON_ITEMS_MAX }
 /** Fields, and items in arrays, of all arguments of tools in a request: as many take 20 ms to parse. */
 export const TOOL_INPUT_SIZE_MAX = 100_000
 export const MESSAGES_MAX = 2_048
 
-/** Of one request for embeddings, as OpenAI's. */
+/** For one request for embeddings, as OpenAI's. */
 export const EMBEDDING_INPUTS_MAX = 2_048
 export const EMBEDDING_TOKENS_MAX = 300_000
 /** The longest vectors that are known are this long: memory for an answer is set aside for no more. */
@@ -24,7 +24,7 @@ export const EMBEDDINGS_JSON_LIMITS = {
   itemsMax: EMBEDDING_TOKENS_MAX + JSON_ITEMS_MAX,
   bracketsMax: JSON_ITEMS_MAX,
 }
-/** What a caller may ask for. Clients that want no limit send the largest integer that they know. */
+/** The most that a caller may ask for. Clients that want no limit send the largest integer that they know. */
 export const MAX_TOKENS_MAX = 2 ** 31 - 1
 export const HEADER_BYTES_MAX = 16 * 1024
 export const CLIENT_HEADERS_TIMEOUT_MS = 10_000
@@ -43,22 +43,22 @@ export const CLIENT_LIMITS = {
 /** A client that was refused and does not close its side of the connection keeps it no longer than this. */
 export const CLIENT_LINGER_MS = 1_000
 
-/** What one caller may take of a process before its body is read. An installation may override each. */
+/** Limits on what one caller may take of a process before its body is read. An installation may override each. */
 export interface IntakeLimits {
   /** Requests, also those that are refused. */
   addressRequestsPerSecond: number
   keyPairRequestsPerSecond: number
-  /** Of one browser session, whose secret anybody before the browser can take. */
+  /** For one browser session, whose secret anyone at the browser can take. */
   sessionRequestsPerSecond: number
   sessionCallsAtOnce: number
-  /** Of PARLEY_CALLS_MAX: the calls in flight of one project, and of one of its key pairs. */
+  /** The share of PARLEY_CALLS_MAX for the calls in flight of one project, and of one of its key pairs. */
   projectCallsPercent: number
   keyPairCallsPercent: number
-  /** Of the process's time: what parsing and counting the requests of one project may take. */
+  /** The share of the process's time for parsing and counting the requests of one account. */
   accountWorkPercent: number
-  /** What the bodies of all calls in flight may take. */
+  /** The memory that the bodies of all calls in flight may take. */
   bodiesBytesMax: number
-  /** Of that: one project, with all its key pairs, or one of them. */
+  /** The share of it for one project, with all its key pairs, or for one of them. */
   keyPairBodiesPercent: number
   /** An upload that brings nothing for so long has ended. */
   uploadSilenceMs: number
@@ -89,12 +89,12 @@ export const SESSION_LIMITS = {
   originsMax: 20,
   /** The longest name that DNS has, with its scheme and a port. */
   originCharactersMax: 'https://'.length + 253 + ':65535'.length,
-  /** Of one key pair, at the same time. */
+  /** For one key pair, at the same time. */
   aliveMax: 10_000,
 }
 /** How many times PARLEY_CALLS_MAX there may be, with those of projects that have less than an equal part of it. */
 export const CALLS_OVERFLOW = 2
-/** What a slow upload gets before its rate counts. */
+/** The time that a slow upload gets before its rate counts. */
 export const UPLOAD_GRACE_MS = 5_000
 /** How long an upload waits for memory before it is refused. */
 export const UPLOAD_WAIT_MS = 2_000
@@ -128,7 +128,7 @@ export const EVENT_BYTES_MAX = 1024 * 1024
 export const SLOW_READER_MS = 30_000
 /** … and so is one that reads now and then, when all its breaks together have come to this. */
 export const SLOW_READER_TOTAL_MS = 10 * MINUTE_MS
-/** What is kept for a caller that does not read: more than a model writes in the time that it may take. */
+/** The text that is kept for a caller that does not read: more than a model writes in the time that the caller may take. */
 export const UNREAD_CHARACTERS_MAX = 1024 * 1024
 /** After so long a break, a provider that has given up has given up on the caller. */
 export const STALL_BLAMED_MS = 3_000
@@ -152,6 +152,9 @@ export const SETTLE_WAIT_MS = 30_000
 
 /** How long an Idempotency-Key is remembered. */
 export const IDEMPOTENCY_KEPT_MS = DAY_MS
+
+/** Text of messages that each gateway keeps for a project per UTC day (PARLEY_MESSAGES_MIB_PER_DAY): half a million of two KB. */
+export const MESSAGES_BYTES_PER_DAY = 1024 * 1024 * 1024
 
 /** A gateway's holds are swept when it has been silent for the lease (PARLEY_LEASE_MS). */
 export const LEASE_MS = MINUTE_MS

@@ -1,6 +1,6 @@
 /**
- * What may be told to everybody about all calls together, without telling anything about one publisher's: neither to
- * strangers nor to another publisher, who knows its own part and can subtract it.
+ * The figures about all calls together that may be published without telling anything about one publisher's: neither to
+ * strangers nor to another publisher, which knows its own part and can subtract it.
  */
 
 /** With fewer, who they are is easily guessed. */

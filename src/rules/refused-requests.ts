@@ -11,7 +11,7 @@ export interface RefusedRequest {
   viaSession: boolean
   status: number
   code: string
-  /** What the caller was told. */
+  /** The sentence that the caller got. */
   message: string
   param: string | null
   /** Method and path. */
@@ -23,14 +23,14 @@ export interface RefusedRequest {
   lastAt: Date
 }
 
-/** Of a project, in a minute and in each process: more are counted with those that have a row of their own. */
+/** Per project and minute, in each process: more requests are counted with those that have a row of their own. */
 export const REFUSED_ROWS_PER_MINUTE = {
-  /** Of one code, and one more for each key pair that has none. */
+  /** For each code, and one more for each key pair that has none. */
   code: 40,
-  /** Of one code and one key pair, its browser sessions apart: who floods with one hides nothing of the others. */
+  /** For each code and key pair, its browser sessions apart: a flood in one hides nothing of the others. */
   pair: 10,
 }
-/** Of one code and one key pair in an hour, however many processes write. */
+/** For each code and key pair per hour, its browser sessions apart, however many processes write. */
 export const REFUSED_ROWS_PER_HOUR = 60
 
 const MESSAGE_CHARACTERS_MAX = 500
@@ -41,7 +41,7 @@ const PATH_CHARACTERS_MAX = 100
 const SHOWN_PATH = /^\/[a-z0-9/._-]*$/i
 const KEY_PREFIX = /ply_[a-z]{2}_|\bsk-/i
 
-/** What is noted of a refusal itself. Undefined: it says nothing that its publisher could mend. */
+/** Returns the part of a refusal that is noted. Undefined: it says nothing that its publisher could mend. */
 export function refusalWords(error: ParleyError) {
   if (error.status >= 500) return undefined
   return {
@@ -52,7 +52,7 @@ export function refusalWords(error: ParleyError) {
   }
 }
 
-/** Of a parsed body: the name that stands in `model`, and nothing else. */
+/** Takes the name in `model` from a parsed body, and nothing else. */
 export function namedModelOf(body: unknown): string | null {
   const model = typeof body === 'object' && body !== null ? (body as { model?: unknown }).model : undefined
   return typeof model === 'string' && model !== '' ? cut(model, MODEL_CHARACTERS_MAX) : null
@@ -73,9 +73,9 @@ function cut(text: string, most: number): string {
 }
 
 interface Explanation {
-  /** What happened. */
+  /** The cause of the refusal. */
   what: string
-  /** What to do. */
+  /** The remedy. */
   advice: string
 }
 

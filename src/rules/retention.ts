@@ -11,7 +11,7 @@ export const KEPT_MS = {
   browserSessions: DAY_MS,
   /** Far beyond any lease, so that whoever looks for a gateway that died today still finds it. */
   gateways: DAY_MS,
-  /** Whoever asks for it again finds that it has ended, and can be invited anew. */
+  /** People who ask for it again find that it has ended, and can be invited again. */
   invitations: 30 * DAY_MS,
   /** Providers bill by the month: whoever questions an invoice of the last quarter still finds what was odd. */
   usageAnomalies: 90 * DAY_MS,
@@ -19,13 +19,16 @@ export const KEPT_MS = {
   feedRuns: 90 * DAY_MS,
   /** Long enough to look at what it would change, and to publish it. */
   feedUploads: DAY_MS,
-  /** What comes back within a month keeps its id, its review and its vector. A matcher that was away for longer builds anew. */
+  /**
+   * Offers that return within a month keep their id, review and vector. A matcher that was away for longer builds its index
+   * again.
+   */
   removedOffers: 30 * DAY_MS,
-  /** What can be asked for by hour, and as much again as it is compared with: src/rules/billing/usage-spans.ts. */
+  /** The span that can be asked for by hour, and as much again to compare it with: src/rules/billing/usage-spans.ts. */
   usageHours: 105 * DAY_MS,
   /** The status page lists a week of incidents. */
   availabilitySlots: 8 * DAY_MS,
-  /** What the status page shows, and today. */
+  /** The days that the status page shows, and today. */
   availabilityDays: 91 * DAY_MS,
   /** After an end user's last call, and of each day's sums: publishers see a month. One with limits of its own stays. */
   endUsers: 90 * DAY_MS,
@@ -39,9 +42,9 @@ export const KEPT_MS = {
   advertiserDays: 366 * DAY_MS,
   /** A month in which whoever wonders why an event does not count still finds it. */
   uncountedConversions: 30 * DAY_MS,
-  /** What limits a campaign is told of a week; a month can be looked at by hand. */
+  /** Campaigns are told of a week of what limits them; a month can be looked at by hand. */
   campaignChances: 30 * DAY_MS,
-  /** What the console shows: a field that nobody sent for a month is mended. */
+  /** As long as the console shows them: a field that was not sent for a month is mended. */
   ignoredFields: 30 * DAY_MS,
   /** An integration is mended within days, and what is older says nothing of how it is now. */
   refusedRequests: 14 * DAY_MS,
@@ -50,8 +53,8 @@ export const KEPT_MS = {
   /** After they are over: a quarter to look back on. */
   alerts: 90 * DAY_MS,
   /**
-   * Of conversations that go on for years: what was said this long ago has lost its text, which is kept for a year at most.
-   * A caller who still sends it back then is taken to say it anew.
+   * For conversations that go on for years: messages this old have lost their text, which is kept for a year at most. A
+   * caller that still sends one back then is taken to say it for the first time.
    */
   messages: 366 * DAY_MS,
 } as const
@@ -60,6 +63,6 @@ export const KEPT_MS = {
 export const KEPT_DAYS = {
   /** After its last call. Longer where its project keeps text for longer. */
   conversations: 90,
-  /** Whom a mail was sent to, and when: for somebody who asks why none came. Its text goes when it is sent. */
+  /** The recipient and the time of a mail, for people who ask why none came. Its text is deleted when it is sent. */
   mails: 30,
 } as const

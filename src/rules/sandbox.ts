@@ -38,5 +38,6 @@ export const SANDBOX_REFUSALS = {
   refund: 'Nothing was ever paid in a sandbox, so there is nothing to refund. Use: parley wallet adjust',
   recommendations:
     'Recommendations are never shown in a sandbox: only off and test are possible. Create a project with your own domain to switch them on.',
+  floor: 'A sandbox has no floor price. Create a project with your own domain to set one.',
   limits: 'The limits of a sandbox are set by the operator. Create a project with your own domain to set your own.',
 } as const

@@ -2,7 +2,10 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from './durations.ts'
 import { keyedDigest } from './keyed-digest.ts'
 import { domainNameOf } from './projects/domains.ts'
 
-/** What publishers' endpoints are told, how that is signed (standardwebhooks.com), and when it is tried again. */
+/**
+ * The events that publishers' endpoints are notified of, how they are signed (standardwebhooks.com), and when they are sent
+ * again.
+ */
 
 export const WEBHOOK_EVENTS = [
   'alert.opened',

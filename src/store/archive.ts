@@ -10,7 +10,7 @@ import type { LockHolder } from './lock-waits.ts'
 
 /** Old days are put away: what a day came to is written down, then its tables are detached. Nothing is dropped. */
 export interface OldDay extends SealedDay {
-  /** Those that are still attached. */
+  /** Only tables that are still attached. */
   tables: OldTable[]
 }
 
@@ -113,7 +113,7 @@ export interface ArchivePatience {
 }
 
 const PATIENCE: ArchivePatience = { pauseMs: 2_000, giveUpAfterMs: 10 * MINUTE_MS }
-/** Whoever waits for this lock stops all calls that come after it, so it is asked for briefly, and again later. */
+/** A pending request for this lock stops all calls that come after it, so it is asked for briefly, and again later. */
 const LOCK_TIMEOUT_MS = 100
 const LOCK_TIMEOUT = '55P03'
 
@@ -165,7 +165,7 @@ async function findHolders(db: Db, { parent, name }: OldTable): Promise<LockHold
     from pg_locks l join pg_stat_activity a on a.pid = l.pid
     where l.granted and l.relation in (${parent}::regclass, ${name}::regclass)
       and a.pid <> pg_backend_pid()
-      -- Of other people's sessions, an owner without pg_read_all_stats is not told since when.
+      -- An owner without pg_read_all_stats does not see since when other users' transactions run.
       and coalesce(a.xact_start < now() - interval '1 second', true) order by since limit 3`.execute(db)
   return rows.map((row) => ({ pid: row.pid, name: row.name ?? undefined, since: row.since ?? undefined }))
 }

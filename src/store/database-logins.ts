@@ -10,7 +10,7 @@ import { mayBeDone, type Db } from './database.ts'
 export const LOGINS = ['gateway', 'console', 'worker', 'matcher', 'tenant'] as const
 export type Login = (typeof LOGINS)[number]
 
-/** What its plane may do is granted to this role, and the login is a member of it. */
+/** The role that a login is a member of: everything its plane may do is granted to the role. */
 export function roleOf(login: Login): string {
   return `parley_${login}`
 }
@@ -155,7 +155,7 @@ function verifierOf(password: string): string {
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }
 
-/** What a login could do if a hostile statement ran under it, and whether it can do what its plane needs. */
+/** The damage that a hostile statement could do under a login, and whether the login can do what its plane needs. */
 export interface LoginStanding {
   name: string
   isSuperuser: boolean

@@ -4,8 +4,9 @@ import type { Db } from './database.ts'
 import { LOGINS, roleOf } from './database-logins.ts'
 
 /**
- * Those of the logins, and the one that the tenants' becomes for an advertiser. They belong to the whole server and are in no dump:
- * where one is missing, a restore loses every grant and policy of each table that names it, those of the other roles included.
+ * The roles of the logins, and the one that the tenants' login takes on for an advertiser. They belong to the whole server and
+ * are in no dump: where one is missing, a restore loses every grant and policy of each table that names it, those of the other
+ * roles included.
  */
 export const ROLES = [...LOGINS.map(roleOf), 'parley_advertiser']
 

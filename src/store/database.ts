@@ -170,7 +170,7 @@ function discardingBroken(pool: Pool, { urlFrom, poolWaitMs = 0 }: PoolOrigin): 
           try {
             return await client.query(text, values)
           } catch (error) {
-            // What the server itself refused leaves its connection usable.
+            // An error that the server itself reports leaves the connection usable, unless it is fatal.
             isBroken ||= !(error instanceof DatabaseError) || error.severity === 'FATAL'
             throw error
           }
@@ -199,6 +199,11 @@ export function isUnavailable(error: unknown): boolean {
   return /connection|timeout|terminated|closed/i.test(error.message)
 }
 
+/** A function that it calls is missing: another version is replacing the functions. The same statement works a moment later. */
+export function isFunctionMissing(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === '42883'
+}
+
 /** It was ended by the limit of time for a statement. */
 export function isTooSlow(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === '57014'
@@ -220,7 +225,7 @@ export function mayBeDone(error: unknown): boolean {
   return isUnavailable(error) && !NOTHING_DONE_STATES.test(String((error as { code?: unknown }).code))
 }
 
-/** What the store answers, for somebody who waits for it: while it is away, what such a caller is told. */
+/** Returns the store's answer to a caller that waits for it; throws the error for such a caller while the store is away. */
 export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer

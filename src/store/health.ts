@@ -8,7 +8,7 @@ export async function expectReachable(db: Db): Promise<void> {
   await sql`select 1`.execute(db)
 }
 
-/** What `parley doctor` asks of the store itself. */
+/** The facts about the store itself that `parley doctor` asks for. */
 export async function serverFacts(db: Db): Promise<ServerFacts> {
   const { rows } = await sql<Omit<ServerFacts, 'major'> & { number: number }>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
@@ -65,12 +65,12 @@ export async function countStuckHolds(db: Db, silentForMs: number, olderThanMs: 
 /** Enough to see that it is late; nobody needs to know by how many millions. */
 const LATE_CLICKS_MAX = 10_000
 
-/** What a worker should have done by now with clicks: shares that it should have released, and salts that it should have destroyed. */
+/** Counts the clicks whose shares a worker should have released by now, and the days whose salts it should have destroyed. */
 export async function findAdvertisingDelays(db: Db, pendingMs: number): Promise<{ clicks: bigint; saltDays: bigint }> {
   const { rows } = await sql<{ clicks: bigint; saltDays: bigint }>`
     select (select count(*) from click_salts where day < (now() at time zone 'utc')::date - 2) as "saltDays",
       (select count(*) from (
-        -- Of a publisher who was deactivated they stay.
+        -- The shares of a deactivated publisher stay pending.
         select from clicks k join projects p on p.id = k.project_id join publishers u on u.id = p.publisher_id
         where k.state = 'pending' and k.id < first_id_of(now() - ${pendingMs} * interval '1 ms')
           and u.activated_at is not null limit ${LATE_CLICKS_MAX}) late) as clicks`.execute(db)

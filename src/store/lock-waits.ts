@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 
-/** Who holds a lock that somebody waits for, and since when; what the database does not tell is undefined. */
+/** A process that holds a lock that another waits for, and since when; what the database does not tell is undefined. */
 export interface LockHolder {
   pid: number
   name: string | undefined
@@ -8,7 +8,7 @@ export interface LockHolder {
 }
 
 export interface LockWatch {
-  /** Those that were last seen in the way. */
+  /** The processes that were last seen in the way. */
   readonly holders: readonly LockHolder[]
   stop(): Promise<void>
 }

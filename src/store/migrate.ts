@@ -25,14 +25,14 @@ const LOCK = 7_253_941
 
 export interface MigrationReport {
   applied: string[]
-  /** Those that only a newer version has. This one works on their tables. */
+  /** Migrations that only a newer version has. This one works on their tables. */
   newer: string[]
   total: number
   /** The names of functions that were applied. */
   functions: string[]
-  /** Those that another version has replaced since this one applied its own. They were left as they are. */
+  /** Functions that another version has replaced since this one applied its own. They were left as they are. */
   newerFunctions: string[]
-  /** Those that somebody has edited by hand. They were left, too. */
+  /** Functions that were edited by hand. They were left as they are, too. */
   editedFunctions: string[]
 }
 
@@ -42,7 +42,7 @@ export interface MigrationWait {
   migration: string
   /** PostgreSQL's code for why. */
   code: string
-  /** Who was in the way, as far as it could be seen. */
+  /** The processes in the way, as far as they could be seen. */
   holders: readonly LockHolder[]
   againInMs: number
 }
@@ -62,7 +62,7 @@ export interface MigrationPatience {
   giveUpAfterMs: number
 }
 
-/** What to apply besides the migrations that are missing. */
+/** Things to apply besides the migrations that are missing. */
 export interface MigrationScope {
   /** Every function, and not only those whose text is new: whatever the database has of them is replaced. */
   allFunctions?: boolean
@@ -79,7 +79,7 @@ export class MigrationBusy extends Error {
   }
 }
 
-/** Who is in the way, for the operator. */
+/** Tells the operator who is in the way. */
 export function sentenceOfWait({ migration, code, holders, againInMs }: MigrationWait): string {
   const number = numberOf(migration)
   const who = holders.length > 0 ? holders.map(nameOfHolder).join(', ') : 'another process'
@@ -94,8 +94,8 @@ const LOCK_TIMEOUT = '55P03'
 /** Its statement, or all of the connection: by an administrator, or by a limit that the operator has set. */
 const ENDED = new Set(['57014', '57P01'])
 /**
- * Whoever waits for an exclusive lock stops all others who come after it, also those who would only read. So this is
- * shorter than a new call waits for the store (STORE_WAIT_MS): nobody is refused because a migration waits.
+ * A request for an exclusive lock stops all others that come after it, even those that would only read. So this is shorter than
+ * a new call waits for the store (STORE_WAIT_MS): no call is refused because a migration waits.
  */
 const LOCK_TIMEOUT_MS = 500
 const PATIENCE: MigrationPatience = { pauseMs: 5_000, giveUpAfterMs: 5 * MINUTE_MS }
@@ -159,7 +159,7 @@ async function takeTurn(client: Client, progress: MigrationProgress): Promise<vo
   await client.query('select pg_advisory_lock($1)', [LOCK])
 }
 
-/** What one transaction applies. */
+/** The migration and the functions that one transaction applies. */
 interface Step {
   migration?: Migration
   functions?: FunctionStates
@@ -231,8 +231,8 @@ async function applyOnce(client: Client, step: Step, onPart: (name: string) => v
 }
 
 /**
- * What the database still lacks: names of migrations, and functions as `function ledger_apply`. Throws when an applied migration
- * was edited afterwards, or when the database is too new for this version.
+ * Lists what the database still lacks: names of migrations, and functions as `function ledger_apply`. Throws when an applied
+ * migration was edited afterwards, or when the database is too new for this version.
  */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   return (await migrationState(databaseUrl)).pending

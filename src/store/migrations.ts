@@ -31,7 +31,7 @@ export const MIGRATIONS_TABLE =
 
 export interface AppliedMigration {
   name: string
-  /** Of the text that was applied. */
+  /** Computed from the text that was applied. */
   checksum: string
   oldestProgram: string | null
 }
@@ -63,7 +63,7 @@ export class DatabaseTooNew extends Error {
   }
 }
 
-/** Those that are missing. Throws when an applied one was edited afterwards. */
+/** Returns the migrations that are missing. Throws when an applied one was edited afterwards. */
 export function pendingOf(migrations: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]))
   for (const { name, checksum } of migrations) {

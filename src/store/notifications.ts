@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { MINUTE_MS } from '../rules/durations.ts'
 
-/** What is notified by the store's triggers. */
+/** The channels that the store's triggers notify. */
 export type Channel = 'parley_catalogue'
 
 export interface ListenOptions {

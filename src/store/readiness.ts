@@ -5,7 +5,7 @@ import { expectReachable } from './health.ts'
 import { listMigrations } from './migrations.ts'
 import { listFunctions } from './sql-functions.ts'
 
-/** What a process lacks, in sentences for whoever operates it. */
+/** The things that a process lacks, in sentences for its operator. */
 export interface Readiness {
   /** Without these it cannot do its work. */
   missing: string[]
@@ -54,7 +54,7 @@ const TOMORROW_NEEDED = sql`interval '10 minutes'`
 export function createSchemaCheck(db: Db, needs: SchemaNeeds): () => Promise<Readiness> {
   let last: Readiness = { missing: ['The database has not answered yet.'], warnings: [] }
   const names = Promise.all([listMigrations(), functionsNeededBy(needs.functions)])
-  // Whoever asks is told.
+  // Each check that awaits it gets the error.
   names.catch(() => {})
   const ask = createSeldom(SCHEMA_ASKED_EVERY_MS, async () => {
     const [migrations, functions] = await names
@@ -81,7 +81,7 @@ function createSeldom(everyMs: number, work: () => Promise<void>): () => Promise
       await work()
       endedMs = performance.now()
     } catch {
-      // Whoever needs the answer sees that there is none.
+      // A caller that needs the answer sees that there is none.
     }
     running = undefined
   }

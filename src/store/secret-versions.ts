@@ -50,7 +50,7 @@ export async function findDigestKeys(db: Db, secrets: Secrets): Promise<DigestKe
   return digestKeysIn(await listSecretVersions(db), secrets)
 }
 
-/** What is wrong with the secrets of this process, and what to do about it. */
+/** Says what is wrong with the secrets of this process, and what to do about it. Undefined: nothing is. */
 export function complaintAbout(secrets: Secrets, known: readonly SecretVersion[]): string | undefined {
   const own = known.filter(({ version }) => secrets.versions.includes(version))
   const wrong = own.filter(({ version, check_value }) => !secrets.checkValueOf(version).equals(check_value))

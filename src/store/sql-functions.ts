@@ -40,7 +40,7 @@ export interface FunctionStates {
   unsure: SqlFunction[]
   /** It had that text, until another one took its place. */
   replaced: SqlFunction[]
-  /** Of all but the pending: what the database has is not what was applied last. Somebody has edited it by hand. */
+  /** Functions, pending ones aside, that are not in the database as they were applied last: they were edited by hand. */
   edited: SqlFunction[]
 }
 
@@ -87,8 +87,8 @@ function definitionDigestOf(name: string): string {
 }
 
 /**
- * Those that do not exist: a migration may have dropped one together with a type or a table that it needs, or somebody by
- * hand.
+ * Finds the functions that do not exist: a migration may have dropped one together with a type or a table that it needs, or it
+ * was dropped by hand.
  */
 export async function findDropped(client: Client, functions: readonly SqlFunction[]): Promise<SqlFunction[]> {
   const { rows } = await client.query<{ name: string }>(

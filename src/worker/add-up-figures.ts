@@ -24,7 +24,7 @@ export function addUpFiguresJob({ db, tellsFigures }: FiguresJobOptions): Job {
       if (!tellsFigures) return
       const calls = tellableCalls(await countCallsByPublisher(db, DAYS * DAY_MS))
       const firstTokens = await sumFirstTokens(db, DAY_MS)
-      // What may not be counted in public may not be timed either.
+      // Calls that may not be counted in public may not be timed in public either.
       await writePublicFigures(db, { calls, firstTokenMs: calls === null ? null : percentileOf(firstTokens, 0.5) })
     },
   }

@@ -40,7 +40,7 @@ export async function checkDueDomains(options: DomainChecksOptions): Promise<voi
 
 async function checkOne(options: DomainChecksOptions, domain: DueDomain): Promise<void> {
   const findings = await options.check(domain)
-  // What was asked for a process that ends may have been cut short.
+  // The check may have been cut short, because this process is ending.
   if (options.signal.aborted) return
   const { publisherId, projectId } = domain
   await withTenant(options.tenants, { publisherId, projectId }, (tx) =>

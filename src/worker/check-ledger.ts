@@ -22,7 +22,7 @@ export function checkLedgerJob({ sweepHolds, ...options }: LedgerCheckJobOptions
     name: 'audit',
     everyMs: CHECK_EVERY_MS,
     async run() {
-      // What nobody swept while no worker ran, or while the store was away, is no defect of the ledger.
+      // Holds that were not swept while no worker ran, or while the store was away, are no defect of the ledger.
       await sweepHolds().catch(() => {}) // its own job tells of it
       await reportLedgerCheck(options)
     },

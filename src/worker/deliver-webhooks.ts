@@ -78,7 +78,7 @@ export async function deliverDue(options: DeliverOptions): Promise<void> {
 async function deliver(options: DeliverOptions, delivery: ClaimedDelivery): Promise<void> {
   const { db, log, signal, waitMsAfter = (attempts) => retryWaitMs(attempts, Math.random()) } = options
   const posted = await post(options, delivery)
-  // What was sent by a process that ends may have been cut short: the lease runs out, and another sends it.
+  // The request may have been cut short, because this process is ending: the lease runs out, and another one sends it.
   if (signal.aborted) return
   const { eventId: event, endpointId: endpoint, attempts } = delivery
   if (!('error' in posted)) {
@@ -104,7 +104,7 @@ async function post({ secrets, log, postWebhook }: DeliverOptions, delivery: Cla
   return postWebhook({ url, body, headers: webhookHeadersOf({ id, body }, keys, new Date()) })
 }
 
-/** Whoever owns a server that took nothing for days is told, and it is left alone. */
+/** Switches off endpoints that took nothing for days, and notifies their owners. */
 async function switchOffDeadEndpoints({ db, tenants, secrets, consoleUrl }: DeliverOptions): Promise<void> {
   for (const { id, projectId, publisherId, project } of await listFailingEndpoints(
     db,

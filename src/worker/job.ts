@@ -2,7 +2,7 @@ import { SECOND_MS } from '../rules/durations.ts'
 
 /** One kind of background work. It is idempotent, and safe to run in several workers at once. */
 export interface Job {
-  /** What the log calls it. */
+  /** The name that the log uses. */
   name: string
   everyMs: number
   run: () => Promise<void>
@@ -10,7 +10,7 @@ export interface Job {
 
 const ROWS_PER_STATEMENT = 1_000
 
-/** What is left then waits for the next run: a job that has years to catch up with must not look like one that hangs. */
+/** Work that is left then waits for the next run: a job that has years to catch up with must not look like one that hangs. */
 const RUN_MS_MAX = 20 * SECOND_MS
 
 interface RowCounter {

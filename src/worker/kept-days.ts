@@ -1,4 +1,4 @@
-/** What the operator chooses to keep, in days: see .env.example. */
+/** The retention periods that the operator chooses, in days: see .env.example. */
 export interface KeptDays {
   conversations: number
   mails: number

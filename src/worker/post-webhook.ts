@@ -29,7 +29,7 @@ const WITHIN_MS = 10 * SECOND_MS
 const HEADER_BYTES_MAX = 16 * 1024
 /** Nobody reads it; a server that is cut off in the middle of a short answer would only log an error. */
 const BODY_BYTES_MAX = 16 * 1024
-/** Whoever trickles it holds a place that others wait for. */
+/** A server that trickles it holds a place that others wait for. */
 const BODY_MS_MAX = SECOND_MS
 
 /** Redirects are not followed: each would be another address to be led to. */

@@ -6,7 +6,7 @@ import { sumAnomalies } from '../store/billing/usage-anomalies.ts'
 import type { Job } from './job.ts'
 
 const REPORT_EVERY_MS = MINUTE_MS
-/** What counts: the metrics say that it is the last hour. */
+/** The window in which anomalies count: the metrics say that it is the last hour. */
 const WINDOW_MS = HOUR_MS
 
 export interface AnomalyJobOptions {

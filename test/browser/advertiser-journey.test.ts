@@ -276,7 +276,7 @@ async function click(link: string): Promise<void> {
   assert.equal(await verdict(), 'valid')
 }
 
-/** What the publisher reads under this name. */
+/** Checks that the publisher reads their share of the click under this label. */
 async function expectEarning(page: Page, label: 'Pending' | 'Released'): Promise<void> {
   const site = await world.store.db.selectFrom('clicks').select(['project_id', 'share_nanos']).executeTakeFirstOrThrow()
   assert.ok(site.share_nanos > 0n)
@@ -287,7 +287,7 @@ async function expectEarning(page: Page, label: 'Pending' | 'Released'): Promise
   assert.equal(shown, String(site.share_nanos))
 }
 
-/** What else the publisher had is gone by then. Returns what there is to spend. */
+/** Takes all other credit from the publisher, then releases the earnings. Returns the credit that they have to spend. */
 async function release(site: Site): Promise<bigint> {
   const { db } = world.store
   const { balance_nanos: balance } = await walletOf(site)
@@ -327,6 +327,6 @@ async function expectReported(page: Page): Promise<void> {
   await page.getByRole('combobox', { name: 'Rows' }).selectOption('By hint')
   const cells = page.getByRole('row', { name: HINT }).getByRole('cell')
   await cells.nth(1).waitFor()
-  // What it is about, how often it was recommended, and its paid clicks.
+  // The cells: the hint, how often it was recommended, and its paid clicks.
   assert.equal(await cells.nth(2).innerText(), '1')
 }

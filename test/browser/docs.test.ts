@@ -18,7 +18,7 @@ const ENDPOINTS = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
 )
 
-/** Of the long pages one is looked at: they are drawn by the same code, and take axe minutes. */
+/** Only one of the long pages is looked at: the same code draws them all, and each takes axe minutes. */
 const LOOKED_AT = GUIDE_GROUPS.flatMap(({ title, guides }) => (title === 'In depth' ? guides.slice(1, 2) : guides))
 
 test('the pages of the documentation are accessible in both themes, wide and on a phone, and nothing moves while they load', async () => {

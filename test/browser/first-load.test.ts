@@ -71,7 +71,7 @@ test('what is sent compressed is there in both encodings', () => {
   }
 })
 
-/** Which scripts a browser asks for until the page stands still. */
+/** The paths of the scripts that a browser asks for until the network is idle. */
 async function scriptsOf(page: Page, path: string): Promise<string[]> {
   const scripts: string[] = []
   page.on('request', (request) => {

@@ -39,7 +39,7 @@ function watch(page: Page): string[] {
   return seen
 }
 
-/** What of the drawn replies is anything else than text with a form. */
+/** Lists everything in the drawn replies that is more than formatted text. */
 const UNSAFE = `[...document.querySelectorAll('ol[aria-label=Messages] > li')].flatMap((item) => [...item.querySelectorAll('*')]).flatMap((element) => {
   const found = []
   const name = element.localName

@@ -130,7 +130,7 @@ async function confirm(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Go to the console' }).click()
 }
 
-/** Of its first steps, three are done; the fourth leads on. */
+/** Takes the third of the four first steps; the fourth leads on. */
 async function callFromSandbox(page: Page, curl: string): Promise<void> {
   await goTo(page, 'Home')
   const steps = page.getByRole('region', { name: 'First steps' })

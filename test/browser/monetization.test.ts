@@ -24,7 +24,7 @@ after(async () => {
   await matcher.close()
 })
 
-/** What depends on the proof is asked of a console for which the gates are proven. */
+/** Sends the requests that depend on the proof to a console for which the gates are proven. */
 async function askProven(context: BrowserContext): Promise<void> {
   await context.route(/\/monetization(?:\/mode)?$/, async (route) => {
     const { pathname } = new URL(route.request().url())

@@ -14,8 +14,9 @@ import { PROJECT_STORIES } from './support/stories/project.ts'
 import { SHELL_STORIES } from './support/stories/shell.ts'
 
 /**
- * What every form, button, menu and filter sends, what is read again afterwards, and what is then shown that was not shown
- * before. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this one.
+ * Pictures of every form, button, menu and filter: the request that it sends, what is read again afterwards, and what is shown
+ * then that was not shown before. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this
+ * one.
  */
 
 let camera: Camera

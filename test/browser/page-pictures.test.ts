@@ -6,8 +6,8 @@ import { VARIANTS } from './support/page-refusals.ts'
 import { ADVERTISER_OF_MINE, CALL, CONVERSATION, FEED, PROJECT, PUBLISHER, UPLOAD } from './support/replies/ids.ts'
 
 /**
- * What every page shows and asks for, whole, as it was read and found right once. When a change is meant, look at what
- * `--test-update-snapshots` makes of the file beside this one.
+ * Pictures of everything that each page shows and asks for, as it was read and found right once. When a change is meant, look
+ * at what `--test-update-snapshots` makes of the file beside this one.
  */
 
 let camera: Camera

@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => world.close())
 
-/** What a theme changes and what a width changes have nothing to do with each other: one thorough look at each is enough. */
+/** Themes and widths change things that are independent of each other: one thorough look at each is enough. */
 const LOOKS = [
   { viewport: PHONE, themes: ['dark'], isOnly: true },
   { viewport: { width: 1280, height: 800 }, themes: ['light'], isOnly: false },

@@ -1,6 +1,6 @@
 /**
- * What budgets were promised, against what PostgreSQL says was paid. It reads charges, and what was collected late, with whom
- * each call was for; never what the ledger has counted for limits, except to compare it with that.
+ * Compares the promised budgets with the payments in PostgreSQL. It reads charges and late collections, and whom each call
+ * was for. It never reads the ledger's own counts for limits, except to compare them with the payments.
  */
 import { sql } from 'kysely'
 import type { LimitScope } from '../../src/rules/billing/limits.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/database.ts'
 export type Period = 'day' | 'week' | 'month' | 'total'
 
 export interface Budget {
-  /** Whose: all end users of a project have one each. */
+  /** Not `end_users`: each end user of a project has a budget of its own. */
   scope: Exclude<LimitScope, 'end_users'>
   subject: string
   period: Period
@@ -31,7 +31,7 @@ interface Spent {
   period: Period
   /** The most of any day, week or month. */
   most: bigint
-  /** Of the one that is now. */
+  /** The total of the current day, week or month. */
   now: bigint
 }
 
@@ -58,7 +58,7 @@ export async function judgeBudgets(
 const keyOf = ({ scope, subject, period }: Pick<Budget, 'scope' | 'subject' | 'period'> | Spent) =>
   `${scope} ${subject} ${period}`
 
-/** Of all publishers, projects, key pairs and end users; in total, everything is of one period. */
+/** Returns the spending of all publishers, projects, key pairs and end users. For `total`, all time is one period. */
 async function spentBy(store: Store): Promise<Spent[]> {
   const { rows } = await sql<Spent>`
     with paid as (

@@ -80,7 +80,7 @@ async function rush(system: ChaosSystem, seed: number): Promise<boolean> {
 interface Town {
   budgets: Budget[]
   callers: Headers[]
-  /** Who uses up which budget, and is kept from it by no other. */
+  /** Each budget with the headers of a caller that can use it up, because no other budget refuses that caller first. */
   drains: { budget: Budget; headers: Headers }[]
 }
 
@@ -95,7 +95,7 @@ async function found(system: ChaosSystem, price: bigint): Promise<Town> {
   const [first, ...others] = await addProjects(system)
   if (first) await limitPublisher(store, town, first, 600n * price + 11n)
   for (const project of [first!, ...others]) {
-    // What a publisher's budget refuses uses up no other.
+    // Calls that the publisher's budget refuses use up no other budget.
     const mayUseUp = project.publisherId !== first?.publisherId
     const pairs = await addPairs(system, project)
     await limitPairs(store, town, project, pairs, 120n * price + 13n, mayUseUp)

@@ -42,7 +42,7 @@ export interface Answer {
 interface Body {
   id?: string
   choices?: { message?: { content: string }; delta?: { content?: string }; finish_reason: string | null }[]
-  /** Of vectors, nothing is said of a completion. */
+  /** An answer with vectors has no `completion_tokens`. */
   usage?: { prompt_tokens: number; completion_tokens?: number }
   error?: { code?: string }
 }

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Clock {
-  /** What a process needs to live by this clock. */
+  /** The environment that makes a process use this clock. */
   readonly env: Record<string, string>
   set(offsetSeconds: number): void
 }

@@ -1,4 +1,4 @@
-/** What goes wrong: each kind of fault, how often it strikes, and what it does. */
+/** Each kind of fault: how often it strikes, and what it does. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConnectionFault, CutKind, FaultProxy } from '../support/fault-proxy.ts'
 import type { Random } from '../support/random.ts'
@@ -169,7 +169,7 @@ async function lasting({ over }: Scene, ms: number): Promise<void> {
   await sleep(ms, undefined, { signal: over }).catch(() => undefined)
 }
 
-/** What is wrong with some connections from their first byte. */
+/** Draws a fault for a connection that is bad from its first byte. */
 export function connectionFault(random: Random, bytesMax: number): ConnectionFault {
   const of = random.pick(['request', 'answer'] as const)
   const how = random.pick(['fin', 'rst'] as const)

@@ -24,7 +24,7 @@ interface Kind {
   plan(random: Random): Script
 }
 
-/** What the simulated provider is told, and what the caller does. */
+/** The directive for the simulated provider, and the behaviour of the caller. */
 interface Script {
   model?: string
   tokens: number
@@ -38,7 +38,7 @@ interface Script {
 
 /** Before the first byte, and midway. */
 const FAULTS = ['U11-500', 'U12-sse', 'U12-json', 'U12-midstream', 'U14-eof', 'U14-rst', 'U7-badjson']
-/** Of answers that are one body. */
+/** Faults of answers that are one body. */
 const VECTOR_FAULTS = ['U11-500', 'U12-json', 'U14-eof', 'U14-rst', 'U19-nan']
 /** Answers that are complete although something about them is odd. */
 const ODDITIES = ['U13', 'U8', 'U7-comments', 'U14-nodone', 'U15', 'U19-negative']

@@ -87,10 +87,10 @@ async function rage(system: ChaosSystem, seconds: number, seed: number, elapsed:
 }
 
 interface Bank {
-  /** What was put into every wallet. */
+  /** All credit that was put into the wallets. */
   funding: Funding[]
   projects: TestProject[]
-  /** Those that run dry again and again. */
+  /** Projects that run dry again and again. */
   tightIds: Set<string>
   /** The one that is rich and has a budget, and the budget, which is raised again and again. */
   budgeted: TestProject

@@ -34,7 +34,7 @@ import type { Attempt } from './traffic.ts'
 const PROMPT_TOKEN = 1_000n
 const OUTPUT_TOKEN = 4_000n
 
-/** What the database says of one call. */
+/** The database's record of one call. */
 export interface Row {
   id: string
   project_id: string
@@ -162,7 +162,7 @@ function boundsOf(attempt: Attempt, row: Row): { least: bigint; most: bigint } {
   }
 }
 
-/** Of a call whose gateway was taken for dead, the row does not tell whether its hold or its provider ended it. */
+/** If the gateway was taken for dead, the row does not say whether the hold or the provider ended the call. */
 function mayBeCut({ finishReason, tokens, outputTokensMax }: Attempt, { outcome }: Row): boolean {
   return (
     outcome === 'hold_used_up' || (outcome === 'gateway_died' && finishReason === 'length' && tokens < outputTokensMax)
@@ -190,7 +190,7 @@ function judgeUnnamed(attempts: readonly Attempt[], rows: readonly Row[], found:
     if (own || row.conversation_id !== null) return own
     const index = nameless.findIndex(({ projectId }) => projectId === row.project_id)
     if (index !== -1) return nameless.splice(index, 1)[0]
-    // Of a call whose gateway was given up for dead, not even the conversation is known.
+    // If the gateway was given up for dead, not even the conversation of its call is known.
     const any = [...named].find(([, { projectId }]) => row.outcome === 'gateway_died' && projectId === row.project_id)
     if (any) named.delete(any[0])
     return any?.[1]
@@ -205,7 +205,7 @@ function judgeUnnamed(attempts: readonly Attempt[], rows: readonly Row[], found:
   }
 }
 
-/** What one key cost, and whether everyone who asked with it was told the same. */
+/** Judges what each key cost, and whether every request with it got the same answer. */
 function judgeKeyed(attempts: readonly Attempt[], rows: readonly Row[], found: Found): void {
   const byKey = Map.groupBy(attempts, (attempt) => attempt.key ?? '')
   let least = 0n
@@ -273,7 +273,7 @@ async function openHolds(store: Store): Promise<Case[]> {
   }))
 }
 
-/** What Parley itself finds, reading on from where its workers were, and reading everything. */
+/** Returns the findings of Parley's own audit: once from where its workers had got to, and once over everything. */
 async function ownAuditOf(store: Store): Promise<string[]> {
   const found: string[] = []
   for (const isFull of [false, true]) {

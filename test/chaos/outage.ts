@@ -89,7 +89,7 @@ async function endure(system: ChaosSystem, seed: number): Promise<boolean> {
   return problems.length === 0
 }
 
-/** What no outage of a database excuses. */
+/** Returns the problems that a database outage does not excuse. */
 function problemsOf(attempts: readonly Attempt[], streams: readonly Attempt[]): string[] {
   const wrong = attempts.filter(
     ({ end, status, retryAfter }) => end !== 'complete' && !(status === 503 && retryAfter !== undefined),

@@ -32,9 +32,9 @@ interface Payment {
   sessionId: string
   paymentIntent: string
   amount: bigint
-  /** What goes back to the payer by each return that stands. */
+  /** The amount that each return in force gives back to the payer. */
   returns: Map<string, bigint>
-  /** What the wallet has of it: the amount without the returns, and not below nothing. */
+  /** The part that the wallet still has: the amount less the returns, at least zero. */
   left: bigint
 }
 
@@ -117,7 +117,7 @@ export function startPayer(store: Store, projectId: string, seed: number, fundin
   }
 }
 
-/** What the wallet has of the payment in the end, whatever was told in which order. */
+/** Books the part of the payment that the wallet keeps in the end, whatever events arrived and in whatever order. */
 function keepBooks(payment: Payment, funding: Funding[]): void {
   const returned = [...payment.returns.values()].reduce((sum, nanos) => sum + nanos, 0n)
   const left = returned < payment.amount ? payment.amount - returned : 0n
@@ -131,7 +131,7 @@ function returnOf({ paymentIntent }: Payment, kind: ReturnKind, amount: bigint):
   return { id, paymentIntent, kind, amount, currency: PAYMENT_CURRENCY, toldAt: new Date(), stage }
 }
 
-/** What the provider is answered; it tells of a third of all events twice, at the same moment. */
+/** Returns Parley's verdict on an event. The provider sends a third of all events twice, at the same moment. */
 async function tellOf(store: Store, event: PaymentEvent, random: Random) {
   const times = random.int(3) === 0 ? 2 : 1
   const verdicts = await Promise.all(

@@ -32,7 +32,7 @@ export interface Follow {
   durationMs: number
 }
 
-/** What the store has of a recommendation. */
+/** The stored clicks on one recommendation. */
 export interface ClicksOfOne {
   recommendationId: string
   stored: number

@@ -1,4 +1,4 @@
-/** What a run says, and where it looks for evidence when something is wrong. */
+/** The output of a run, and its search for evidence when something is wrong. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { callIdOf, type Case } from './oracle.ts'

@@ -29,7 +29,7 @@ const options = {
 const scenarios = { mayhem, outage, overdraft, budgets }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // What was started is ended by the reaper, which notices that this process is gone.
+  // The reaper ends everything that was started: it notices that this process is gone.
   process.on(signal, () => process.exit(130))
 }
 

@@ -1,4 +1,4 @@
-/** What every rush of thousands of callers needs: where the gateways are, and somebody who kills them meanwhile. */
+/** Parts that every rush of thousands of callers needs: the ports of the gateways, and faults that kill them during the rush. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../support/random.ts'
 import type { Crowd, Tally } from './crowd.ts'
@@ -60,7 +60,7 @@ export function killGateways(system: ChaosSystem, crowds: readonly Crowd[], seed
   })
 }
 
-/** What became of everybody, once all have been answered or refused. */
+/** Returns the tallies once every call has been answered or refused. */
 export async function talliesOf(crowds: readonly Crowd[], withinMs: number): Promise<Tally[]> {
   const tallies = await Promise.race([Promise.all(crowds.map(({ tally }) => tally)), sleep(withinMs, undefined)])
   if (!tallies) throw new Error(`not every call was answered or refused within ${withinMs} ms`)

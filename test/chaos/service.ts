@@ -12,7 +12,7 @@ export interface ServiceOptions {
   args: readonly string[]
   env: Record<string, string>
   logDir: string
-  /** What it prints when it listens; the first group is where. */
+  /** Matches the line that it prints once it listens; the first group is its URL. */
   listening: RegExp
   onListening(url: URL): void
   reaper: Reaper
@@ -25,7 +25,7 @@ export interface Service {
   readonly state: ServiceState
   /** Undefined while it is down. */
   readonly pid: number | undefined
-  /** What it had printed, for each time that it ended although nobody had killed it. */
+  /** Its output, once for each time that it ended without having been killed. */
   readonly crashes: readonly string[]
   /** Starts it, unless it runs, and resolves when it listens or has been killed. */
   start(): Promise<void>

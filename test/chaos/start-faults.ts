@@ -30,7 +30,7 @@ export function startFaults({ seed, ...options }: FaultOptions): RunningFaults {
     counts,
     async heal() {
       end.abort()
-      // What runs may start more in the background.
+      // A running fault may start more work in the background.
       for (const work of running) await work
       await undo(options.system)
     },

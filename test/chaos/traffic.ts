@@ -96,7 +96,7 @@ export interface TrafficOptions {
   gateways: readonly GatewayProcess[]
   projects: readonly TestProject[]
   callers: number
-  /** Of this project, callers send an Idempotency-Key and ask again until they have an answer. */
+  /** This project's callers send an Idempotency-Key and ask again until they have an answer. */
   keyedProject: TestProject
   keyedCallers: number
 }
@@ -138,7 +138,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
       for (let retry = 0; retry < RETRIES_MAX; retry++) {
         const attempt = await sender.send(plan, options.keyedProject, choose(gateways, random), names)
         await rest(random, attempt)
-        // Who has an answer sometimes asks once more, and must get the very same one, for nothing.
+        // A caller with an answer sometimes asks once more, and must get the very same answer for free.
         if (random.int(attempt.end === 'complete' ? 2 : 50) === 0) break
       }
     }

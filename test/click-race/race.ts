@@ -17,7 +17,7 @@ import type { RacerTask } from './racer.ts'
 
 export interface RaceOptions {
   store: Store
-  /** Of the owner. */
+  /** With the login of the database owner. */
   databaseUrl: string
   processes: number
   clicks: number
@@ -26,15 +26,15 @@ export interface RaceOptions {
 export interface RaceResult {
   /** By verdict. */
   clicks: Record<string, number>
-  /** What was spent above a budget or a credit, of all campaigns together. */
+  /** The amount spent beyond a budget or a credit, summed over all campaigns. */
   overspentNanos: bigint
-  /** What was not spent though there were clicks and there was room. */
+  /** The amount not spent although there were clicks and room for them. */
   underspentNanos: bigint
   /** Recommendations that were paid for more than once. */
   doubled: number
   /** Clicks of which there is no row. */
   lost: number
-  /** Of all entries of the journal: zero. */
+  /** The sum of all entries of the journal. It must be zero. */
   journalNanos: bigint
   /** Invariants of the ledger that are broken. */
   broken: string[]
@@ -42,11 +42,11 @@ export interface RaceResult {
 }
 
 const CAMPAIGNS = 24
-/** Of each recommendation, in different processes. */
+/** For each recommendation, in different processes. */
 const CLICKS_OF_ONE = 4
 const PROJECTS = 3
 const MINUTE_MS = 60_000
-/** Of every advertiser. */
+/** For every advertiser. */
 const CREDIT = 1_000_000_000_000n
 const PRICE = 120_000_007n
 const FIRST_NETWORK = 20
@@ -147,7 +147,7 @@ async function judge(db: Db, campaigns: readonly Racing[], clicks: number): Prom
   let [overspentNanos, underspentNanos] = [0n, 0n]
   for (const { match, affordable } of campaigns) {
     const { paid = 0n, days = 1 } = spent.find(({ campaignId }) => campaignId === match.campaignId) ?? {}
-    // What began just before midnight has the budgets of two days.
+    // A race that began just before midnight has the budgets of two days.
     const difference = paid - BigInt(match.priceNanos) * affordable * BigInt(days)
     if (difference > 0n) overspentNanos += difference
     else if (days === 1) underspentNanos -= difference

@@ -166,7 +166,7 @@ export async function addModels(world: World, ...models: TestModel[]): Promise<v
   })
 }
 
-/** What the provider was last sent. */
+/** Returns the body of the last request to the provider. */
 export function upstreamBody(world: World): Record<string, unknown> {
   const call = world.simulator.calls.at(-1)
   if (!call) throw new Error('the provider was not called')
@@ -179,7 +179,7 @@ export async function receiptOf(world: World, completionId: string) {
   return charges.where('id', '=', callIdOf(completionId) ?? '').executeTakeFirstOrThrow()
 }
 
-/** What the project's calls came to, oldest first. Waits until there are `count` and none is open. */
+/** Returns the charges for the project's calls, oldest first. Waits until there are `count` and no call is open. */
 export async function chargesOf(world: World, projectId: string, count: number) {
   const read = () => world.store.db.selectFrom('charges').selectAll().where('project_id', '=', projectId).orderBy('id')
   const isSettled = async () => {

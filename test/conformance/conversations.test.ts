@@ -24,7 +24,7 @@ function inConversation(project: TestProject, id: string) {
   return { project, headers: { 'x-conversation-id': id } }
 }
 
-/** What is stored, once there are `count`: recording comes after the answer. */
+/** Returns the stored messages, once there are `count`: they are recorded after the answer. */
 async function messagesOf(project: TestProject, id: string, count: number) {
   const read = () => listMessages(world.store.db, { projectId: project.id, id }, 100)
   await until(async () => (await read()).length >= count)

@@ -115,7 +115,7 @@ clause('bodies-error-exact', () =>
   }),
 )
 
-/** What Node or the framework would refuse by themselves, before any code of ours sees it. */
+/** Requests that Node or the framework would refuse by themselves, before any code of ours sees them. */
 const unusual: [name: string, status: number, request: string][] = [
   ['that is not HTTP', 400, 'NONSENSE\r\n\r\n'],
   ['with too large headers', 431, requestText(world.project, '{}', { 'x-large': 'a'.repeat(20_000) })],

@@ -1,4 +1,4 @@
-/** What things cost at the tests' PRICE, worked out independently of the code under test. */
+/** Costs at the tests' PRICE, worked out independently of the code under test. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { PRICE } from '../support/world.ts'
 

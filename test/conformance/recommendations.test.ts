@@ -1,4 +1,4 @@
-/** What the specification and the contract say of recommendations, with a matcher that always has the same one. */
+/** The clauses on recommendations in the specification and the contract, with a matcher that always has the same one. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { addOffer, createFixedMatcher, setMonetization } from '../support/fixed-matcher.ts'

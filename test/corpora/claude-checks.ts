@@ -2,7 +2,7 @@ import { fieldsIn } from '../../src/rules/record.ts'
 import { areEqual, hasBounds, isBlankText, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
-/** What Anthropic's Messages refuses. */
+/** Checks for the requests that Anthropic's Messages API refuses. */
 
 const anyOfThem: Check['about'] = ({ type }) => type === 'anthropic'
 /** By the names in targets.ts. */

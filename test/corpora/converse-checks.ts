@@ -2,7 +2,7 @@ import { fieldsIn } from '../../src/rules/record.ts'
 import { areEqual, hasBounds, isBlankText, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
-/** What Bedrock's Converse refuses. */
+/** Checks for the requests that Bedrock's Converse API refuses. */
 
 const anyOfThem: Check['about'] = ({ type }) => type === 'converse'
 const ofClaude: Check['about'] = ({ type, model }) => type === 'converse' && model.includes('anthropic')

@@ -2,7 +2,7 @@ import { fieldsIn } from '../../src/rules/record.ts'
 import { areEqual, hasKeyword, itemsIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
-/** What Google refuses. */
+/** Checks for the requests that Google refuses. */
 
 const anyOfThem: Check['about'] = ({ type }) => type === 'gemini'
 const since25: Check['about'] = ({ type, model }) => type === 'gemini' && !model.startsWith('gemini-2.0')

@@ -2,7 +2,7 @@ import type { OpenAICompatibleSettings } from '../../src/providers/openai/openai
 import { at, itemsIn, textOf, valuesIn, type Check } from './check.ts'
 import type { Fields } from './requests.ts'
 
-/** What OpenAI refuses, and those who speak its format. */
+/** Checks for the requests that OpenAI, or another provider of its format, refuses. */
 
 const anyOfThem: Check['about'] = ({ type }) => type === 'openai'
 const where =

@@ -4,8 +4,8 @@ import type { Fields } from './requests.ts'
 import type { Target } from './targets.ts'
 
 /**
- * Which requests are not sent, where, and which field is why: by the kind of a provider, or by kind and model. Whatever is not
- * listed here is sent. Providers of OpenAI's format are not in it: there it goes by the settings, see below.
+ * The requests that are not sent, and the field that is the reason: by the kind of a provider, or by kind and model. Requests
+ * that are not listed here are sent. Providers of OpenAI's format are not in the list: their settings decide, see below.
  */
 
 type Where = readonly string[]
@@ -162,7 +162,7 @@ const PREFILLED = new Set([
   'effort and prefill',
 ])
 
-/** What stands inside of a request, as it is written there. */
+/** The text of fields that are nested inside a request, as it appears in its JSON. */
 const INNER: Readonly<Record<string, string>> = {
   images: '"type":"image_url"',
   image_urls: '"url":"https:',
@@ -171,7 +171,7 @@ const INNER: Readonly<Record<string, string>> = {
   json_schema: '"type":"json_schema"',
 }
 
-/** What a request asks for, in the words of `--unsupported` and in their order. */
+/** Returns the fields that a request asks for, in the words of `--unsupported` and in their order. */
 function askedIn(request: string, fields: Fields): string[] {
   const text = JSON.stringify(fields)
   return ROUTE_FIELDS.filter((field) => {

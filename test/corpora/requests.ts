@@ -56,7 +56,7 @@ const CITY = {
 const WEATHER = tool('weather', CITY)
 const TIME = tool('time', CITY)
 
-/** What OpenAI's own rules for strict schemas allow, and some of it is refused elsewhere. */
+/** Allowed by OpenAI's own rules for strict schemas; other providers refuse parts of it. */
 const STRICT = {
   type: 'object',
   properties: {

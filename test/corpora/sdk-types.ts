@@ -57,7 +57,7 @@ export interface TypedBody {
   body: Fields
 }
 
-/** What the compiler has to say, with the title of the body. */
+/** Returns the compiler's errors, each with the title of its body. */
 export async function typeErrorsIn(bodies: readonly TypedBody[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-corpora-'))
   try {

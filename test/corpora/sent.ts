@@ -8,7 +8,7 @@ import { UPSTREAM_TIMERS } from '../../src/rules/limits.ts'
 import type { Fields } from './requests.ts'
 import type { Target } from './targets.ts'
 
-/** What the gateway would send for a request, by the adapter that would send it, or why it does not. */
+/** The body that the gateway would send for a request through its adapter, or the reason for not sending one. */
 export type Outcome = { body: Fields } | { refused: string }
 
 /** Says that nothing of a request is left to be sent; `cannotHonour` names a field otherwise. */

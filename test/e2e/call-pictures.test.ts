@@ -15,9 +15,9 @@ import {
 } from '../support/world.ts'
 
 /**
- * What calls of every kind answer, and everything that they leave behind in the database and in the metrics: whole, as it
- * was read and found right once. When a change is meant, look at what `--test-update-snapshots` makes of the file beside
- * this one.
+ * Pictures of calls of every kind: the answer, and everything that they leave behind in the database and in the metrics, as it
+ * was read and found right once. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this
+ * one.
  */
 
 let world: World
@@ -49,7 +49,7 @@ before(async () => {
 after(() => world.close())
 
 interface Case {
-  /** What a gateway has learned of a model decides how much is set aside, so that each case has a model of its own. */
+  /** Each case has a model of its own, because a gateway sets aside as much as it has learned that the model needs. */
   body: (model: string) => unknown
   headers?: Record<string, string>
   project?: () => Promise<TestProject>

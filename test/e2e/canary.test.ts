@@ -22,7 +22,7 @@ import {
 const PROMPT = 'CANARY-PROMPT-5f1d'
 const UNKEPT_PROMPT = 'CANARY-UNKEPT-91ac'
 const LOOSE_PROMPT = 'CANARY-LOOSE-77e0'
-/** What a model or a path is called by the caller: its publisher sees that among the refused requests. */
+/** Part of a model name or path that the caller makes up: its publisher sees it among the refused requests. */
 const NAME = 'CANARY-NAME-51d3'
 const REPLY = 'CANARY-REPLY-c02b'
 const PROVIDER_KEY = 'sk-CANARY-PROVIDER-KEY-3a9e'

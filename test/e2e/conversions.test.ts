@@ -35,7 +35,7 @@ async function shown(of = match): Promise<string> {
   return id
 }
 
-/** Of a reader, so long ago. */
+/** Records a reader's click that long ago and returns its id. */
 async function clicked(agoMs = 60_000, verdict: 'valid' | 'bot' = 'valid', of = match): Promise<string> {
   const id = uuidv7(Date.now() - agoMs)
   await click(world.store.db, await shown(of), { id, verdict })

@@ -9,7 +9,7 @@ import { DIMENSIONS, vectorFor } from '../../simulator/vectors.ts'
 import { fieldsIn } from '../../src/rules/record.ts'
 import { addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
 
-/** What the users of each SDK, as published, get of embeddings through each wire format that has them. */
+/** Embeddings as the users of each published SDK get them, through each wire format that has them. */
 
 const MODELS = ['vectors', 'vectors-float', 'vectors-gemini']
 const TEXTS = ['Bonjour, 世界 👋', 'the second text']

@@ -7,7 +7,7 @@ import { addModel, addProvider, createWorld, until, type World } from '../suppor
 
 const MIB = 1024 * 1024
 const BODIES_MIB = 160
-/** Of one project: a quarter. */
+/** One project's share of the bodies: a quarter. */
 const SHARE_BYTES = (BODIES_MIB / 4) * MIB
 const VECTOR_CHARACTERS = 21_848
 

@@ -22,7 +22,7 @@ import {
 /** POST /v1/embeddings, by the providers that make them: what comes back, what it costs, and how it fails. */
 
 const SEED = 1
-/** Of the faulty provider's names. */
+/** The embedding models of this test; its setup waits until the last one is offered. */
 const MODELS = ['embed', 'embed-gemini', 'embed-narrow', 'embed-claude', 'embed-twice', 'embed-plain'] as const
 
 let world: World
@@ -94,7 +94,7 @@ async function callOf(response: Response) {
 }
 
 const TEXTS = ['Bonjour, 世界 👋', 'the second text', 'a third']
-/** What is held for these is what they cost: nobody doubts how many tokens they have. */
+/** Texts for which the amount held equals the cost, as their number of tokens is certain. */
 const PLAIN = ['a plain text', 'and another one']
 const tokensOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + tokensIn(text), 0)
 

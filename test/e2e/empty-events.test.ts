@@ -1,4 +1,4 @@
-/** What a provider sends before it has said anything is no answer yet: until there is one, another route is tried. */
+/** Events that a provider sends before it has said anything are no answer yet: until there is one, another route is tried. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -20,7 +20,7 @@ const EMPTY_EVENTS: Record<string, unknown> = {
 
 let world: World
 let upstream: Server
-/** What the first route sends, and then does. */
+/** The first event of the first route, and what the route does then. */
 let event = ''
 let goOn: (response: ServerResponse) => void = () => {}
 

@@ -28,25 +28,25 @@ const TIMER_MS = 300
 const CALLS_BEFORE = 5
 /** After it has opened, in turn with calls to the healthy route alone. */
 const CALLS_AFTER = 25
-/** Of the fastest call: what the gateway adds is in each of them, what a busy machine adds is not. */
+/** For the fastest call: the delay that the gateway adds is in every call, that of a busy machine is not. */
 const ADDED_MS_MAX = 100
 const ADDED_WHEN_OPEN_MS_MAX = 5
-/** What a busy machine adds is there in one measurement and gone in the next; what the gateway adds is in all. */
+/** Measured again because a busy machine's delay is gone the next time; the gateway's is there every time. */
 const MEASUREMENTS_MAX = 3
 /** The simulator answers 401 to it. */
 const REFUSED_KEY = 'bad-key-of-the-operator'
 
 interface Mode {
   name: string
-  /** What its attempts fail with. */
+  /** The kind of error that its attempts fail with. */
   kind: string
-  /** Of the provider; the simulator unless told otherwise. */
+  /** The provider's base URL; by default the simulator's. */
   baseUrl?: () => string
   /** How the simulator is told to misbehave. */
   upstreamModel?: string
   /** The timer that has to run out. */
   timer?: 'connectTimeoutMs' | 'firstTokenTimeoutMs'
-  /** What the failure itself may cost in computing. */
+  /** Milliseconds of computing that the failure itself may cost. */
   busyMs?: number
   /** At once; as many as of the others where one costs little. */
   callers?: number

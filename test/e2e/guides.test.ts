@@ -19,7 +19,7 @@ const PAGES = [...GUIDES, 'docs/api.md', 'docs/errors.md', 'docs/limits.md', 'RE
 interface Block {
   language: string
   code: string
-  /** What to save it as. */
+  /** The file that the guide says to save it as, if any. */
   file: string | undefined
 }
 
@@ -32,7 +32,10 @@ function blocksOf(path: string): Block[] {
   )
 }
 
-/** What needs a machine of its own, or hours, or the world's packages. The packages are those of this repository. */
+/**
+ * Commands that need a machine of their own, or hours, or packages from the internet. The packages are those of this
+ * repository.
+ */
 const LEFT_OUT: readonly RegExp[] = [
   /^git clone .*$/gm,
   /^npm ci .*$/gm,
@@ -93,7 +96,7 @@ const hasPython = (await run('python3', ['-c', 'import openai'])).code === 0
 for (const page of PAGES) {
   test(`what ${page} shows can be run, in its order`, async () => {
     const blocks = blocksOf(page)
-    // Of its own: some pages switch off what they show.
+    // Each page has a project of its own: some switch off what they show.
     const project = await addProject(world.store, world.secrets)
     for (const { file, code } of blocks) if (file) await writeFile(join(folder, file), here(code, project))
     const fragments = blocks.filter(({ language, file }) => /^(?:js|ts)$/.test(language) && file === undefined)
@@ -126,7 +129,7 @@ for (const page of PAGES) {
       const [, refused] = /# answers (\d{3})/.exec(shells[n] ?? '') ?? []
       const [, status] = /"statusCode":(\d{3})/.exec(output) ?? []
       assert.equal(status, refused, `${shells[n]}\n${output}`)
-      // Whatever is asked is answered, and an SDK writes a failure to the other stream.
+      // Every request gets an answer, and an SDK writes a failure to the other stream.
       if (/\b(?:curl|node|python3) /.test(shells[n] ?? '') && !isQuiet(shells[n])) assert.notEqual(output.trim(), '')
     }
     assert.doesNotMatch(stderr, /Error|\bat file:/, stderr)

@@ -5,7 +5,17 @@ import { costOf } from '../../src/rules/billing/pricing.ts'
 import { NO_USAGE } from '../../src/rules/billing/usage.ts'
 import { auditOf } from '../support/ledger.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { PRICE, chatBody, complete, createWorld, until, walletOf, type World } from '../support/world.ts'
+import {
+  PRICE,
+  addLoneModel,
+  addProject,
+  chatBody,
+  complete,
+  createWorld,
+  until,
+  walletOf,
+  type World,
+} from '../support/world.ts'
 
 /** By the id of a call: what happens when the provider is asked. */
 const whenAsked = new Map<string, () => void>()
@@ -156,4 +166,34 @@ test('a caller that hangs up while a JSON answer is being made cancels it upstre
   // Long before the ten seconds that the answer takes.
   await until(() => world.simulator.openCalls() === 0)
   assert.equal(world.simulator.calls[0]?.ended, 'cancelled')
+})
+
+test('who never waits for an end is read on, and pays for the thoughts that its next answers may hide', async () => {
+  const model = await addLoneModel(world)
+  const project = await addProject(world.store, world.secrets)
+  const others = await addProject(world.store, world.secrets)
+  const ask = (by = project, signal?: AbortSignal) =>
+    complete(world, chatBody('tokens=9 reasoning=3000 untold gap=5', { model, stream: true }), { project: by, signal })
+  // Another publisher's waiting says nothing of this one.
+  await (await ask(others)).text()
+  const chargesOf = () =>
+    world.store.db
+      .selectFrom('charges')
+      .where('project_id', '=', project.id)
+      .orderBy('id')
+      .select(['output_tokens as output', 'usage_source as source', 'held_nanos as held'])
+      .execute()
+  for (let n = 1; n <= 5; n++) {
+    const abort = new AbortController()
+    const { body } = await ask(project, abort.signal)
+    await body!.getReader().read()
+    abort.abort()
+    await until(async () => (await chargesOf()).length === n)
+  }
+  const charges = await chargesOf()
+  assert.deepEqual(
+    charges.map(({ source, output }) => `${source} ${output === 3_009}`),
+    ['estimated false', 'estimated false', 'estimated false', 'reported true', 'reported true'],
+  )
+  assert.ok(charges[4]!.held > 10n * charges[3]!.held)
 })

@@ -202,7 +202,7 @@ test('a thousand parallel calls never charge more than its money, and a call mor
   assert.ok((statuses.get(200)?.length ?? 0) > 0)
   const messages = new Set(statuses.get(403)?.map(({ message }) => message))
   for (const message of messages) assert.match(message ?? '', /session's money is (?:held|used up)/)
-  // What is left pays for less than a call of this size.
+  // The money left pays for less than a call of this size.
   let last = await session.call()
   for (let n = 0; last.status === 200 && n < 60; n++) last = await session.call()
   assert.equal(last.status, 403)

@@ -1,4 +1,4 @@
-/** Whoever does not have the secret of a pair cannot find out whether its publishable key exists. */
+/** Without the secret of a pair it is impossible to find out whether its publishable key exists. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { Agent, get } from 'node:http'

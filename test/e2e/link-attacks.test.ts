@@ -85,7 +85,7 @@ test('three thousand tokens that somebody changed lead nowhere and count nothing
   assert.equal((await world.store.db.selectFrom('clicks').selectAll().execute()).length, 0)
 })
 
-/** Whatever is asked beside a link that is ours, or instead of one. */
+/** Requests that add something hostile to one of our links, or use something hostile instead of one. */
 function hostileRequests(token: string): { path: string; headers?: Record<string, string>; method?: string }[] {
   const places = [
     `https://${EVIL}/`,

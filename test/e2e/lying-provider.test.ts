@@ -16,15 +16,15 @@ const SAID = [' one', ' two', ' three', ' four', ' five']
 const MESSAGE = 'Count to five.'
 /** By our own tokenizer: three for the opening of the reply, four for the message's frame, and its text. */
 const PROMPT_TOKENS = 3 + 4 + 4
-/** What a provider may have put around the prompt, and after the answer; docs/billing.md states both. */
+/** The prompt and answer including what a provider may put around and after them; docs/billing.md states both margins. */
 const MOST_PROMPT = MESSAGE.length + 1_024 + 16
 const MOST_VISIBLE = SAID.join('').length + 64
 
 interface Lie {
-  /** What stands in the event of each word; the last one stands in the final event, and in those before if it is alone. */
+  /** The usage report in the event of each word; the last one is also in the final event. A single one is only there. */
   reports: unknown[]
   anomalies: Anomaly[]
-  /** What is charged all the same: fresh prompt, cached prompt, visible answer, thoughts. */
+  /** The tokens that are charged all the same: fresh prompt, cached prompt, visible answer, thoughts. */
   charged: [input: number, cached: number, output: number, reasoning: number]
 }
 

@@ -122,7 +122,7 @@ test('nothing of what was said is in the database, in the index or in any log', 
     where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and not relispartition`.execute(
     world.store.db,
   )
-  // What the simulated model says is a setting of its deployment.
+  // The deployments hold the words of the simulated model as a setting.
   for (const { name } of tables.filter((table) => table.name !== 'deployments')) {
     const { rows } = await sql<{ n: bigint }>`select count(*) as n from ${sql.table(name)} t
       where strpos(t::text, ${CANARY}) > 0`.execute(world.store.db)

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import OpenAI from 'openai'
 import { addProject, chatBody, complete, createWorld, until, type TestProject, type World } from '../support/world.ts'
 
-/** What callers send beside their question: kept for them, or counted by name, and passed on to nobody. */
+/** Fields that callers send with their question: kept for them, or counted by name, and passed on to no provider. */
 
 let world: World
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** What one tenant can provoke by what it asks, or by how it reads. Whatever it is, its neighbours are answered. */
+/** Trouble that one tenant can provoke by what it asks, or by how it reads: its neighbours are answered all the same. */
 
 /** One more than opens a breaker. */
 const TRIES = 6
@@ -124,3 +124,78 @@ for (const preset of ['xai', 'openrouter', 'together']) {
     assert.deepEqual(await neighboursOf(id), Array<number>(NEIGHBOURS).fill(200))
   })
 }
+
+/** Returns the first hold of a call without `max_tokens`, and the charge for a call whose caller leaves at once. */
+async function costsOf(model: string, project: TestProject) {
+  const asked = await complete(
+    world,
+    { model, messages: [{ role: 'user', content: 'Hello [[sim tokens=3]]' }] },
+    { project },
+  )
+  await asked.arrayBuffer()
+  const { held } = await receiptOf(asked, project)
+  const abort = new AbortController()
+  const content = `${'word '.repeat(200)}[[sim tokens=3000 gap=2]]`
+  const body = { model, stream: true, messages: [{ role: 'user', content }] }
+  const left = await complete(world, body, { project, signal: abort.signal })
+  const reader = left.body!.getReader()
+  for (let n = 0; n < 2; n++) await reader.read()
+  abort.abort()
+  const { prompt, written, source } = await receiptOf(left, project)
+  return { held, prompt, isReadOn: written >= 3_000, source }
+}
+
+async function receiptOf({ headers }: Response, project: TestProject) {
+  const id = headers.get('x-completion-id')
+  let receipt: { held_nanos: string; usage: Record<string, number | string> } | undefined
+  await until(async () => {
+    const response = await fetch(`${world.url}/v1/receipts/${id}`, { headers: project.headers })
+    const body = await response.text()
+    if (response.ok) receipt = JSON.parse(body)
+    return response.ok
+  })
+  const { held_nanos: held, usage } = receipt ?? assert.fail()
+  return { held: BigInt(held), prompt: usage.input_tokens, written: Number(usage.output_tokens), source: usage.source }
+}
+
+const HIDING = 'tokens=0 reasoning=300 untold'
+const OUT_OF_SIGHT: Record<string, Attack> = {
+  'filtered answers': { script: `${HIDING} finish=content_filter` },
+  'answers of which a part was filtered': { script: 'tokens=5 reasoning=300 untold finish=content_filter' },
+  'answers without a word': { script: HIDING },
+  'answers with an odd end': { script: 'tokens=5 reasoning=300 untold finish=invented_today' },
+  'answers that the caller stopped': { script: 'tokens=5 reasoning=300 untold', more: { stop: 'x' } },
+}
+
+test('what one tenant shows of a model that seems to think unseen changes no hold and no charge of its neighbours', async () => {
+  const model = await addLoneModel(world)
+  const thief = await addProject(world.store, world.secrets)
+  const neighbour = await addProject(world.store, world.secrets)
+  const before = await costsOf(model, neighbour)
+  assert.deepEqual([before.isReadOn, before.source], [false, 'estimated'])
+  for (const [name, one] of Object.entries(OUT_OF_SIGHT)) {
+    for (let n = 0; n < 3; n++) await attack(model, thief, one)
+    const { held, isReadOn } = await costsOf(model, thief)
+    assert.ok(held < 3n * before.held && !isReadOn, `${name} say nothing of thoughts, only how long answers are`)
+  }
+  for (let n = 0; n < TRIES; n++) await attack(model, thief, { script: 'tokens=5 reasoning=300 untold' })
+  const [own, others] = [await costsOf(model, thief), await costsOf(model, neighbour)]
+  assert.ok(own.held > 10n * before.held && own.isReadOn, 'who has seen it pays for it')
+  assert.deepEqual(others, before)
+})
+
+test('long answers and another tokenizer, as one tenant shows them, change no hold and no charge of its neighbours', async () => {
+  const model = await addLoneModel(world)
+  const thief = await addProject(world.store, world.secrets)
+  const neighbour = await addProject(world.store, world.secrets)
+  const before = await costsOf(model, neighbour)
+  const content = `${'word '.repeat(200)}[[sim tokens=600 factor=3]]`
+  for (let n = 0; n < 32; n++)
+    await attack(model, thief, { script: '', more: { messages: [{ role: 'user', content }] } })
+  const [own, others] = [await costsOf(model, thief), await costsOf(model, neighbour)]
+  assert.ok(
+    own.held > 3n * before.held && Number(own.prompt) > 2 * Number(before.prompt),
+    'who has seen it pays for it',
+  )
+  assert.deepEqual(others, before)
+})

@@ -21,7 +21,7 @@ import {
  * so the tenant pays for it; and whatever one tenant provokes, its neighbours are answered.
  */
 
-/** What is asked for, and how it ends for callers. */
+/** Scripts for the simulator, and how each ends for callers. */
 const ODD: Record<string, [script: string, finish: string, oddEnding: string | undefined][]> = {
   'openai-compatible': [
     ['finish=invented_today', 'stop', 'invented_today'],
@@ -80,7 +80,7 @@ async function chargedTo(project: TestProject): Promise<bigint> {
   return 1_000_000_000n - (await walletOf(world.store, project.id)).balance
 }
 
-/** What the provider asks for everything since its call number `since`. */
+/** The provider's bill for everything since its call number `since`, in nanos. */
 function billedSince(since: number): bigint {
   return world.simulator.calls.slice(since).reduce((sum, { bill }) => {
     if (!bill) return sum

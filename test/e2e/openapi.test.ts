@@ -13,7 +13,7 @@ import { addOffer } from '../support/fixed-matcher.ts'
 import { DOCUMENT, operationsOf, wrongBy, type Documented } from '../support/openapi.ts'
 import { addModel, createWorld, eventsOf, until, type World } from '../support/world.ts'
 
-/** What is described is what is answered: its examples are sent to a gateway, and a client that a program made of it works. */
+/** The description matches the answers: its examples are sent to a gateway, and a client generated from it works. */
 
 let world: World
 before(async () => {
@@ -29,7 +29,7 @@ before(async () => {
 })
 after(() => world.close())
 
-/** Of an advertiser, for what advertisers tell. */
+/** An advertiser's key, for the requests that report conversions. */
 const CONVERSION_KEY = conversionKeyFrom(Buffer.alloc(32, 1))
 
 function send(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {

@@ -34,7 +34,7 @@ const USAGES: Record<string, Usage> = {
   absurd: { prompt_tokens: -5, completion_tokens: 1e12 },
 }
 
-/** What comes after the words; the script of a call is its model's upstream name, `ending/usage`. */
+/** The events after the words; the script of a call is its model's upstream name, `ending/usage`. */
 const ENDINGS: Record<string, (res: ServerResponse, usage: Usage) => Promise<void>> = {
   async completed(res, usage) {
     res.write(event({}, 'stop', usage))

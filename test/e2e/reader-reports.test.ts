@@ -66,7 +66,7 @@ beforeEach(async () => {
   matcher.reply = { outcome: 'matched', match }
 })
 
-/** Of recommendations that readers of a project were shown. */
+/** Shows recommendations to readers of a project and returns the tokens in their links. */
 async function shownTokens(count: number, { id } = project): Promise<string[]> {
   const ids = await show(world.store.db, match, id, count)
   const signing = { version: world.secrets.version, key: createSecretKey(world.secrets.keyFor('recommendations')) }
@@ -98,7 +98,7 @@ async function isRecommendedTo(project: TestProject): Promise<boolean> {
   return (await (await complete(world, BODY, { project })).text()).includes('/r/')
 }
 
-/** Of this offer in this project. */
+/** Returns the reports of this offer in this project, undefined when there are none. */
 async function reported({ id } = project) {
   const { db } = world.store
   const found = (await listReportedOffers(db, id, 50)).find(({ offerId }) => offerId === match.offerId)
@@ -156,7 +156,7 @@ test('three reports stop an offer in their project within seconds, and in no oth
   const listed = (await listReports(db, 50)).find(({ offer }) => offer === match.offerId)
   assert.deepEqual([listed?.reports, listed?.reasons, listed?.isStopped], [3, ['scam'], true])
   assert.equal(await countStoppedOffers(db), 1n)
-  // What was shown before still leads there: the reader has chosen to follow it.
+  // Links shown before still lead there: the reader has chosen to follow them.
   const { headers } = await fetch(`${world.url}/r/${tokens[0]}`, { redirect: 'manual' })
   assert.equal(headers.get('location'), OFFER_LINK)
 

@@ -17,8 +17,8 @@ import {
 } from '../support/world.ts'
 
 /**
- * What real providers were seen to send, through a whole gateway: what the caller gets, what is charged for it, and who is
- * blamed. Each is asked for as JSON and as a stream.
+ * Answers that real providers were seen to send, through a whole gateway: what the caller gets, what is charged for it, and
+ * who is blamed. Each is asked for as JSON and as a stream.
  */
 
 interface Case {
@@ -26,12 +26,12 @@ interface Case {
   /** Beside the ten tokens of the reply. */
   script: string
   deployment?: Partial<NewDeployment>
-  /** What each attempt failed with. */
+  /** The kind of error that each attempt failed with. */
   attempts?: (string | undefined)[]
   anomalies?: Anomaly[]
   /** Undefined: ten words, and `stop`. */
   answer?: Partial<Answer>
-  /** Of an answer that nobody gave. */
+  /** The refusal when no provider gave an answer. */
   refusal?: { status: number; retryAfter?: string }
   oddEnding?: string
 }
@@ -257,7 +257,7 @@ async function loggedOf(project: TestProject): Promise<Logged> {
   return JSON.parse(line() ?? '') as Logged
 }
 
-/** Whoever got an answer pays what its provider bills for it; an attempt before it is nobody's but the operator's. */
+/** Callers pay for an answer what its provider bills for it; the operator pays for the attempts before it. */
 async function checkCharge(project: TestProject, { refusal, anomalies = [] }: Case): Promise<void> {
   const charge = await world.store.db
     .selectFrom('charges')

@@ -1,4 +1,4 @@
-/** What a matcher that lies, callers who misuse the history, and readers who leave cannot do to replies and to records. */
+/** Replies and records are safe from a matcher that lies, callers who misuse the history, and readers who leave. */
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, test, type TestContext } from 'node:test'
@@ -329,7 +329,7 @@ test('eight megabytes of links, forged or copied, hold up the process for no lon
   }
 })
 
-/** What the model was sent as the assistant's former message. */
+/** Returns the assistant's former message as the model was sent it. */
 async function sentAfter(content: string): Promise<string> {
   await ask([asked, { role: 'assistant', content }, asked])
   const sent = world.simulator.calls.at(-1)?.body as { messages: { content: string }[] }

@@ -23,9 +23,9 @@ import {
 } from '../support/world.ts'
 
 /**
- * What calls of a project with recommendations answer, what they ask of the matcher, and everything that they leave behind:
- * whole, as it was read and found right once. When a change is meant, look at what `--test-update-snapshots` makes of the
- * file beside this one.
+ * Pictures of calls of a project with recommendations: the answer, what they ask of the matcher, and everything that they
+ * leave behind, as it was read and found right once. When a change is meant, look at what `--test-update-snapshots` makes of
+ * the file beside this one.
  */
 
 const ANSWER =
@@ -47,14 +47,14 @@ function asked(answer = ANSWER, question = 'Which headphones are good for flight
 }
 
 interface Case {
-  /** What the publisher has set. */
+  /** The publisher's settings. */
   settings?: Record<string, unknown>
-  /** What the request has beside model and question. */
+  /** Fields of the request other than model and question. */
   body?: Record<string, unknown>
   headers?: Record<string, string>
   judge?: JudgeReply
   reply?: MatchReply | ((match: Match) => MatchReply)
-  /** What happens before the call. */
+  /** Runs before the call. */
   arrange?: (project: TestProject) => Promise<unknown>
 }
 
@@ -230,7 +230,7 @@ async function earlier(model: string, { body = {}, ...options }: Asking & { body
 const reply = (content: unknown): Said => ({ role: 'assistant', content })
 const again = asked(ANSWER, 'And which of them fold?')
 
-/** What takes more than one request. Each has a model of its own, because a gateway learns from every call. */
+/** Cases with more than one request. Each has a model of its own, because a gateway learns from every call. */
 const STORIES: Record<string, (t: TestContext, model: string) => Promise<void>> = {
   async 'the next turn: the model reads no recommendation, and the reader sees no second one'(t, model) {
     const project = await monetized()

@@ -398,7 +398,7 @@ test('the hint that decided a match is written down with it, and none where the 
   assert.deepEqual(rows, [{ hint: null }, { hint }])
 })
 
-/** Of all that was recommended in the project, oldest first. */
+/** The states of all recommendations in the project, oldest first. */
 async function states(): Promise<string[]> {
   const rows = await world.store.db
     .selectFrom('recommendations')
@@ -493,7 +493,7 @@ test('a caller that is gone before its whole answer was charged has not seen the
     await sql`lock table charges in share row exclusive mode`.execute(tx)
     caller.write(requestText(project, JSON.stringify({ model: 'sim-small', messages: [asked()] })))
     await until(isChargeWaiting)
-    // Whoever is hung up on closes its side, too: then it knows.
+    // The gateway, once hung up on, closes its side, too: then it knows.
     await once(caller.resume().end(), 'close')
   })
   // It left after its call was to be settled with what had been decided: that stays in the call's row.

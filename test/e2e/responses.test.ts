@@ -63,7 +63,7 @@ test('a response has its output, its usage and its id, which is also in the head
   assert.equal((usage as { output_tokens: number }).output_tokens, data.usage.output_tokens)
 })
 
-/** Of two calls: the same but for what names the call. */
+/** Returns the response without its id and time, so that those of two calls can be compared. */
 function unnamed({ id, ...response }: OpenAIResponse): unknown {
   return JSON.parse(JSON.stringify({ ...response, created_at: 0 }).replaceAll(id.replace('resp_', ''), 'ID'))
 }

@@ -11,7 +11,7 @@ import { WIRE_FORMATS, type WireFormat } from '../support/wire-formats.ts'
 import { addModel, addProvider, createWorld, until, type World } from '../support/world.ts'
 
 /**
- * What the users of each SDK see through each provider's wire format. All of them show `reasoning_content`, in JSON and in
+ * The view of the users of each SDK, through each provider's wire format. All of them show `reasoning_content`, in JSON and in
  * streams: `openai` in a field that its types do not have, the AI SDK as `reasoningText`, LangChain in `additional_kwargs`.
  */
 
@@ -42,7 +42,7 @@ function quickStart(more: Record<string, string> = {}): Access {
   return { url: world.url, headers: { ...world.project.headers, 'x-error-format': 'openai', ...more } }
 }
 
-/** What the provider was asked meanwhile. */
+/** Returns the calls to the provider while `work` runs. */
 async function callsDuring(work: () => Promise<void>): Promise<readonly SimulatedCall[]> {
   const before = world.simulator.calls.length
   await work()
@@ -148,7 +148,7 @@ function testLoop(title: string, sdk: Sdk, format: WireFormat, isStreamed: boole
   })
 }
 
-/** Of the n-th call of all. Those of the last round do not make the model call again. */
+/** The result of the n-th call of all. Results of the last round do not make the model call again. */
 const resultOf = (id: string, n: number) =>
   `Result for ${id}.${n < CALLS_PER_ROUND * (ROUNDS - 1) ? ' [[sim again]]' : ''}`
 

@@ -166,7 +166,7 @@ test('a session under a secret that this gateway lacks is told 503, and the log 
   assert.deepEqual(await modelsWith(project.publishableKey, unknown), [401, false], 'when it is over')
 })
 
-/** What a browser asks before a page's request with keys. */
+/** Sends the request that a browser makes before a page's request with keys. */
 function preflight(path: string, origin: string | undefined, more: Record<string, string> = {}): Promise<Response> {
   const headers = { 'access-control-request-method': 'POST', ...(origin !== undefined && { origin }), ...more }
   return fetch(world.url + path, { method: 'OPTIONS', headers })

@@ -19,7 +19,7 @@ import { createWorld, eventsOf, type World } from '../support/world.ts'
 /** Every example that people copy is run here as they would run it: in a shell, as a program of its own. */
 
 const PYTHON_OPENAI = '3.22.1'
-/** What the simulator is told to say, and whatever a program prints of it, in order. */
+/** The words that the simulator is told to say: every program has to print them, in order. */
 const SAID = 'Hello from the quick start'
 
 // Before any test is registered: tests that come after a wait would find the world closed behind those before it.

@@ -17,7 +17,7 @@ interface Chunk {
   choices: { delta: { content?: string } }[]
 }
 
-/** What the upstream says to the same words when it is asked without us. */
+/** Returns the answer of the upstream to the same words when it is asked without us. */
 async function upstreamAnswerTo(body: ReturnType<typeof chatBody>): Promise<Whole> {
   const response = await fetch(`${world.simulator.url}/v1/chat/completions`, {
     method: 'POST',

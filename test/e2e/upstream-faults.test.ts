@@ -13,7 +13,7 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** What a provider says of a request. What it does to a connection or to an answer is tried by `npm run faults`. */
+/** A provider's verdict on a request, by status. Faults in a connection or an answer are tried by `npm run faults`. */
 
 const KINDS = {
   400: 'rejected',

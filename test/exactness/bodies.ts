@@ -1,7 +1,7 @@
 import type { Random } from '../support/random.ts'
 import { LONG_TEXTS, prose } from './texts.ts'
 
-/** What callers ask. */
+/** Request bodies of the callers. */
 
 /** The directive for the simulator, which stands in the last user message. */
 function directive(id: string, script: string): string {

@@ -4,7 +4,7 @@ import type { TestProject } from '../support/world.ts'
 import type { Behaviour, Moment, Trial } from './trial.ts'
 import type { ExactWorld } from './world.ts'
 
-/** What one caller saw. It never throws: whatever happens to it is judged by what it was charged. */
+/** The outcome for one caller. Failures are not thrown: whatever happens to the caller, its charge is judged. */
 export interface Seen {
   status: number | undefined
   /** Chunks of the answer that arrived. */
@@ -12,9 +12,9 @@ export interface Seen {
 }
 
 const GIVES_UP_AFTER_MS = 60_000
-/** What the provider may take to be at work on a request that it has. */
+/** The time that the provider may take to start work on a request that it has. */
 const AT_WORK_MS = 60
-/** What a busy gateway may take to read what the provider has just written. */
+/** The time that a busy gateway may take to read what the provider has just written. */
 const ON_ITS_WAY_MS = 500
 
 export async function perform(world: ExactWorld, project: TestProject, trial: Trial): Promise<Seen> {

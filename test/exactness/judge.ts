@@ -5,7 +5,7 @@ import type { Seen } from './caller.ts'
 import type { Trial } from './trial.ts'
 import { PRICE, type Charge } from './world.ts'
 
-/** What a trial cost its caller, beside what the provider asks for it. */
+/** The caller's charge for a trial, next to the provider's bill. */
 export interface Verdict {
   kind: string
   id: string
@@ -30,7 +30,7 @@ export function judge(trial: Trial, seen: Seen, calls: readonly SimulatedCall[],
   const [least, most] = boundsOf(trial, seen, calls, billed)
   const isCallersDoing = trial.pays !== 'nothing'
   const difference = charged > billed ? charged - billed : billed - charged
-  // What was on its way when its caller left or its credit was used up is on the bill, and was never here to be counted.
+  // Tokens that were on their way when the caller left or its credit ran out are on the bill, but never arrived to be counted.
   const isComparable = billed > 0n && (trial.pays === 'billed' || trial.pays === 'counted')
   return {
     kind: trial.kind,

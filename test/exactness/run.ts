@@ -128,7 +128,7 @@ function countsOf(verdicts: readonly Verdict[]): [under: number, over: number, f
   ]
 }
 
-/** Of those whose bill nobody told us, and which we counted; where it was told, a difference is a failure. */
+/** Returns the worst deviation of our own counts, for calls without a reported bill. With a report, a difference is a failure. */
 function worstOf(verdicts: readonly Verdict[]): string {
   const worst = verdicts.reduce((most, { deviationPpm }) => Math.max(most, deviationPpm), 0)
   return `${(worst / 10_000).toFixed(2)}%`

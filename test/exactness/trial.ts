@@ -33,7 +33,7 @@ export type Moment =
   | 'finish'
 
 /**
- * What the charging table says, in terms of what the provider bills.
+ * The rules of the charging table, in terms of the provider's bill.
  *
  * nothing   not a nano: the provider broke, or was never asked
  * billed    to the nano

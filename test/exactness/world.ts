@@ -12,9 +12,9 @@ export interface ExactWorld {
   readonly project: TestProject
   /** A project with exactly this credit. */
   projectWith(funds: bigint): Promise<TestProject>
-  /** What the provider knows of the calls with this mark. */
+  /** Returns the provider's record of the calls with this mark. */
   callsOf(mark: string): readonly SimulatedCall[]
-  /** What was charged to each mark, and for what. */
+  /** Returns the charges for each mark, with their reasons. */
   chargesByMark(): Promise<Map<string, Charge[]>>
   /** Resolves when nothing runs any more, at the provider or in the ledger. */
   idle(): Promise<void>

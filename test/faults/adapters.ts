@@ -11,7 +11,7 @@ export interface Adapter {
   kind: string
   /** Tried at the endpoint for embeddings, and not for chats. */
   isEmbedding?: boolean
-  /** What follows the host in the base URL of the simulator. */
+  /** The path of the simulator's base URL. */
   basePath: string
   apiKey?: string
   settings?: Record<string, unknown>

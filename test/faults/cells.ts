@@ -81,7 +81,7 @@ export function columnsOf(adapter: Adapter): readonly Column[] {
   return adapter === ADAPTERS[0] ? COLUMNS : COLUMNS.filter((column) => !/models|responses/.test(column))
 }
 
-/** What real providers do in one format alone: test/e2e/real-answers.test.ts tries each. */
+/** Faults of real providers that exist in one format alone: test/e2e/real-answers.test.ts tries each. */
 const OF_ONE_FORMAT = /^U2[01]-/
 
 /** A fault that the simulator can make and nobody expects anything of. */

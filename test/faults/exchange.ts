@@ -32,7 +32,7 @@ export interface CallRecord {
   usage_source: string
 }
 
-/** What each simulator says to this prompt, and how long the prompt is. */
+/** Each simulator's answer to this prompt, with the number of tokens in it and in the prompt. */
 export interface Said {
   faulty: string
   healthy: string

@@ -1,5 +1,5 @@
 /**
- * What Parley promises for each way in which a provider can fail. The ids are those of simulator/faults.ts and of the
+ * Parley's promises for each way in which a provider can fail. The ids are those of simulator/faults.ts and of the
  * places in places.ts; `@0` strikes before the first chunk of the answer, where the plain id strikes after the third.
  *
  * This table is written from the promises and not from the code: a cell of the matrix that differs is a bug or a

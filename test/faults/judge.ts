@@ -6,7 +6,7 @@ import type { Broken, Refused, Whole } from './expected.ts'
 import type { Exchange } from './exchange.ts'
 import { CACHED_TOKENS, DEARER, EMBEDDING_FACTOR, REASONING_TOKENS } from './world.ts'
 
-/** What of an exchange breaks the promise, in words; nothing when it was kept. */
+/** Says in words how an exchange breaks the promise. Empty: the promise was kept. */
 export function complaintsAbout(cell: Cell, exchange: Exchange): string[] {
   const { expected } = cell
   switch (expected.ending) {
@@ -224,7 +224,7 @@ interface Parsed {
   }[]
 }
 
-/** What is not JSON has none of the fields, which the complaints then say. */
+/** Text that is not JSON has none of the fields, and the complaints then say so. */
 function parsed(text: string): Parsed {
   try {
     return JSON.parse(text) as Parsed

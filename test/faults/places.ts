@@ -5,7 +5,7 @@ import { createDnsServer, type DnsAnswer } from '../support/dns-server.ts'
 
 /** Where providers are found, or not: the faults that no request can ask for. */
 export interface Places {
-  /** What the gateway must trust, and whom it must ask for names. */
+  /** The certificate authority that the gateway must trust; `nameServer` is the DNS server that it must ask. */
   ca: string
   nameServer: string
   /** Says in another voice what the others say, so that two answers glued together are noticed. */
@@ -18,7 +18,7 @@ export interface Places {
 export interface Place {
   /** Without a path. */
   url: string
-  /** Who would be asked there, if anyone. */
+  /** The simulator that answers there. Undefined: none does. */
   simulator: Simulator | undefined
 }
 
@@ -57,7 +57,7 @@ export async function openPlaces(): Promise<Places> {
       return { url: `http://c${n}.${fault.slice(3)}.test:${faulty.port}`, simulator: faulty }
     }
     if (fault.startsWith('U15')) {
-      // What is left on its sockets must meet the calls of this cell, and of no other.
+      // Bytes that are left on its sockets must meet this cell's calls, and no other's.
       const simulator = await createSimulator({ seed: FAULTY_SEED })
       own.push(simulator)
       return { url: simulator.url, simulator }

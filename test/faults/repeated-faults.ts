@@ -2,7 +2,7 @@ import type { Column } from './cells.ts'
 
 /** A fault that must be met many times before it shows: in the answers of others, or in memory. */
 export interface RepeatedFault {
-  /** Whose promises hold for each single call. */
+  /** Its promises hold for each single call. */
   fault: string
   calls: number
   atOnce: number

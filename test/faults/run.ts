@@ -26,7 +26,7 @@ try {
 } finally {
   await globalTeardown()
 }
-// What still waits for a peer that is gone, such as a stalled simulator, must not hold up whoever waits for the verdict.
+// Work that still waits for a peer that is gone, such as a stalled simulator, must not hold up the verdict.
 process.exit()
 
 async function judge(matrix: Plan): Promise<void> {
@@ -62,12 +62,12 @@ async function tryAll(world: World, cells: readonly Cell[]): Promise<Result[]> {
     }),
   )
   for (const cell of alone) results.push(await tryCell(world, cell))
-  // What was only too slow is tried again where nothing else can be the reason.
+  // Cells that were only too slow are tried again alone, so that no other cell can be the reason.
   for (const cell of slow) results.push(await tryCell(world, cell))
   return results
 }
 
-/** Whatever single calls were told, together they cost what the ledger says, and nothing is held any more. */
+/** Checks that all calls together cost what the ledger says, whatever each was told, and that nothing is still held. */
 async function complaintsAboutMoney(world: World): Promise<string[]> {
   const { db } = world.store
   const { balance, held } = await walletOf(world.store, world.project.id)

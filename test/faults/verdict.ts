@@ -1,4 +1,4 @@
-/** What trying one cell has shown. */
+/** The result of trying one cell. */
 export interface Result {
   /** The id of the cell. */
   cell: string

@@ -46,7 +46,7 @@ export const API_KEY = 'upstream-key-of-the-matrix'
 export const TOKENS = 12
 export const CACHED_TOKENS = 3
 export const REASONING_TOKENS = 5
-/** What is reported differs from what can be counted, so that a charge shows which of the two it came from. */
+/** The reported usage differs from what can be counted, so that a charge shows which of the two it came from. */
 const HEALTHY_SCRIPT = `tokens=${TOKENS}&cached=${CACHED_TOKENS}&reasoning=${REASONING_TOKENS}`
 /** The same of embeddings: each token is reported twice. */
 export const EMBEDDING_FACTOR = 2
@@ -172,7 +172,7 @@ function keyOf(providerId: string, kind: string, cells: readonly Cell[], secrets
   }
 }
 
-/** Of a model to fall back on. */
+/** The price of a fallback model. */
 export const DEARER = perClass((name) => 2n * PRICE[name])
 
 function priceOf({ id, kind }: { id: string; kind: string }) {

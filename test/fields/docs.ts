@@ -144,7 +144,7 @@ function placesOf(cases: readonly Case[], format: FormatName): string[] {
     .map(([path]) => path.replaceAll(/\.\d+(?=\.|$)/g, '[]'))
 }
 
-/** Of the same models at another provider, where they are told the same. */
+/** Whether the same models at another provider are told the same. */
 function isToldElsewhere({ name, told }: Family): boolean {
   const elsewhere = FAMILIES.find((family) => `${family.name} at Bedrock` === name)
   return isDeepStrictEqual(elsewhere?.told, told)

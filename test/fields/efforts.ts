@@ -2,7 +2,7 @@ import { REASONING_EFFORTS, type ReasoningEffort } from '../../src/rules/calls/c
 import type { FormatName } from './formats.ts'
 import { refused, sees, type AnswerPart, type Case } from './row.ts'
 
-/** What a family of models is told at each effort: a word, a number of tokens, or `off`. Undefined: 422. */
+/** The value sent to a family of models at each effort: a word, a number of tokens, or `off`. Undefined: 422. */
 export interface Family {
   name: string
   /** The models that it is tried on. */
@@ -10,7 +10,7 @@ export interface Family {
   told: Record<ReasoningEffort, string | number | undefined>
   /** Where that is said, in the provider's words. */
   at(told: string | number, effort: ReasoningEffort): Record<string, unknown>
-  /** What the caller sees of the thoughts. */
+  /** The parts of the thoughts that the caller sees. */
   answered?: readonly AnswerPart[]
 }
 

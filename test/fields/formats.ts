@@ -4,7 +4,7 @@ import { PRESETS } from '../../src/providers/presets.ts'
 export interface Format {
   /** The provider's kind in the database. */
   kind: string
-  /** What follows the host in the base URL of the simulator. */
+  /** The path of the simulator's base URL. */
   basePath: string
   settings: Record<string, unknown>
   model: string
@@ -14,7 +14,7 @@ export const FORMATS = {
   openai: {
     kind: 'openai-compatible',
     basePath: '/v1',
-    // What the preset leaves to operators is tried, too.
+    // Options that the preset leaves to operators are tried, too.
     settings: { ...PRESETS.find(({ name }) => name === 'openai')?.settings, readsAudio: true, unsupportedFields: [] },
     model: 'gpt-5',
   },

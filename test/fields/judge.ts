@@ -7,7 +7,7 @@ export interface Exchange {
   /** The message of an error. */
   message: string
   answered: ReadonlySet<AnswerPart>
-  /** What the provider was sent, each time that it was asked. */
+  /** The bodies sent to the provider, one for each time that it was asked. */
   bodies: readonly unknown[]
 }
 

@@ -27,7 +27,7 @@ function never(field: string, does: string, value: unknown): Row {
 
 const PREDICTION = { type: 'content', content: 'The same again.' }
 
-/** What is read here, what only some know, and what asks for nothing. */
+/** Fields that Parley itself reads, fields that only some providers know, and values that ask for nothing. */
 export const OTHERS: Row[] = [
   {
     field: 'model',

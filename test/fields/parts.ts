@@ -27,7 +27,7 @@ const instruction = (role: string): Case => ({
   bedrock: sees({ system: [{ text: 'Be brief.' }] }),
 })
 
-/** What messages are made of. */
+/** The parts of messages. */
 export const PARTS: Row[] = [
   {
     field: 'messages: system, developer',

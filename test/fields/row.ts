@@ -1,7 +1,7 @@
 import type { FormatName } from './formats.ts'
 
 /**
- * What must become of a field of a request, by provider format. These tables are written from what providers document, and
+ * The treatment that a request's field must get, by provider format. These tables are written from what providers document, and
  * not from the code: a cell that differs is a bug or a decision, never a reason to copy what was seen.
  */
 export interface Row {
@@ -9,7 +9,7 @@ export interface Row {
   field: string
   /** Other names of the request and of src/rules/calls/route-fields.ts that it stands for. */
   also?: readonly string[]
-  /** What it does here, for publishers. */
+  /** Its effect in Parley, for publishers. */
   does: string
   /** No provider has a say in it, though its request may have it. */
   isOurs?: boolean
@@ -17,7 +17,7 @@ export interface Row {
 }
 
 export interface Case {
-  /** What is asked for; docs/fields.md says it where not all cases of a row end alike. */
+  /** The request in words; docs/fields.md shows it if the cases of a row do not all end alike. */
   name: string
   /** `{mark}` in it becomes a word that is in no other request. */
   request: Record<string, unknown>
@@ -41,7 +41,7 @@ export type Expected = Seen | Refused
 export interface Seen {
   /** By the path in its request, `messages.0.role`. Undefined: nothing may stand there. A pattern: a text like that. */
   at: Record<string, unknown>
-  /** What the caller must find in the answer. */
+  /** The parts that the caller must find in the answer. */
   answered?: readonly AnswerPart[]
   /** Words of the caller's that the provider must not see. */
   never?: readonly string[]
@@ -75,7 +75,7 @@ export function expectedOf(tried: Case, format: FormatName): Expected | undefine
   return format === 'vertex' ? (tried.vertex ?? tried.gemini) : tried[format]
 }
 
-/** What a caller says unless the case is about that. */
+/** The caller's text, unless the case is about that. */
 export const SAID = 'Hello {mark}'
 export const HELLO = { role: 'user', content: SAID }
 

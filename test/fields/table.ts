@@ -45,7 +45,7 @@ export function planOf({ format: wanted, field }: Filter, table = TABLE): Cell[]
     })
 }
 
-/** What a request may have, and no row stands for. */
+/** Fields that a request may have but no row stands for. */
 export function missingFields(table = TABLE): string[] {
   const told = new Set(table.flatMap(({ field, also = [] }) => [field, ...also]))
   return [...KNOWN_FIELDS, ...ROUTE_FIELDS].filter((field) => !told.has(field))

@@ -4,7 +4,7 @@ import { complaintsAbout, type Exchange } from './judge.ts'
 import { HELLO, type AnswerPart, type Expected } from './row.ts'
 import type { Cell } from './table.ts'
 
-/** What the simulators were sent, by the mark in it. */
+/** The bodies sent to the simulators, by their mark. */
 export type Sent = Map<string, unknown[]>
 
 /** Stands in a request where its mark will be. */
@@ -34,7 +34,7 @@ export async function tryCell(world: World, sent: Sent, cell: Cell): Promise<Res
 async function askFor(world: World, sent: Sent, cell: Cell): Promise<{ exchange: Exchange; expected: Expected }> {
   const mark = `<${calls++}>`
   const marked = <Value>(value: Value): Value => {
-    // What is undefined says that nothing may be there, and JSON has no word for it.
+    // Not through JSON, which has no word for undefined: an undefined value says that nothing may be there.
     if (typeof value === 'string') return value.replaceAll(MARK, mark) as Value
     if (typeof value !== 'object' || value === null || value instanceof RegExp) return value
     if (Array.isArray(value)) return value.map(marked) as Value

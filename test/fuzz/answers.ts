@@ -1,4 +1,4 @@
-/** What an answer of the gateway may look like, whatever was asked. */
+/** The rules that every answer of the gateway must follow, whatever was asked. */
 import { STATUS_CODES } from 'node:http'
 import { ERRORS } from '../../src/rules/errors.ts'
 import { eventsOf } from '../support/world.ts'
@@ -16,7 +16,7 @@ export interface Asked {
 
 const STATUSES: ReadonlySet<number> = new Set(Object.values(ERRORS).map(({ status }) => status))
 
-/** What is wrong with it; undefined: nothing. */
+/** Returns the problem with an answer, or undefined if there is none. */
 export function complaintAbout({ method, isOpenAIErrors }: Asked, answer: HttpAnswer): string | undefined {
   const { status, headers, body } = answer
   if (status === 500) return `500: ${body}`

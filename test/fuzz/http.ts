@@ -29,7 +29,7 @@ export async function createHttpPart(): Promise<Part> {
     },
     async complaints() {
       const found: string[] = []
-      // What was only slow is asked again where nothing else can be the reason.
+      // Inputs that were only slow are asked again alone, so that no other input can be the reason.
       for (const { n, input } of slow) {
         const { ms } = await ask(world, input)
         if (ms > ANSWERED_WITHIN_MS) found.push(`it took ${Math.round(ms)} ms, --only http:${n}: ${shownOf(input)}`)

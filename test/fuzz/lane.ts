@@ -22,7 +22,7 @@ process.once('message', (orders: LaneOrder[]) => {
   void (async () => {
     for (const order of orders) process.send?.(await carryOut(order))
     process.disconnect()
-    // What still waits for a peer that is gone must not hold up the verdict.
+    // Work that still waits for a peer that is gone must not hold up the verdict.
     process.exit()
   })()
 })

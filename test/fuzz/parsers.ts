@@ -22,7 +22,7 @@ import {
 } from '../../src/rules/projects/keys.ts'
 import { textOf, type Part } from './part.ts'
 
-/** Of one property with one seed: each is an input of its own. */
+/** Runs of one property with one seed; the two together are one input. */
 const RUNS = 50
 
 const anyJson = fc.jsonValue({ maxDepth: 5, noUnicodeString: false })

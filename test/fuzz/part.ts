@@ -8,11 +8,11 @@ export type PartName = (typeof PARTS)[number]
 export interface Part {
   /** How many inputs are under way at the same time. */
   readonly atOnce: number
-  /** What becomes of one input. It may throw: then the input has failed. */
+  /** Tries one input. It may throw: then the input has failed. */
   try(random: Random, n: number): Promise<Trial>
-  /** What can be said only when all is over. */
+  /** Complaints that can be made only after the last input. */
   complaints(): Promise<string[]>
-  /** What everything waits for, when something does not end. */
+  /** Says what the part is waiting for, if something does not end. */
   standstill?(): Promise<string>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface PartResult {
   part: PartName
   inputs: number
   seconds: number
-  /** Of the processor: other work on the machine does not add to it. */
+  /** Processor time: other work on the machine does not add to it. */
   cpuSeconds: number
   endings: Record<string, number>
   failures: Failure[]

@@ -45,7 +45,7 @@ export async function createProviderPart(): Promise<Part> {
       const source = random.pick(format.streams)
       const { play, isWhole, bytes } = playOf(random, format, source)
       let outcome = await outcomeOf(setting, format, play)
-      // What was only slow is tried again.
+      // A play that was only slow is tried again.
       if (outcome.ms > OVER_WITHIN_MS) outcome = await outcomeOf(setting, format, play)
       const complaint =
         complaintAbout(format, outcome) ?? (isWhole ? difference(untouched.get(source)!, outcome) : undefined)

@@ -7,7 +7,7 @@ export interface TcpInput {
   pieces: Buffer[]
   /** Between two pieces. */
   gapMs: number
-  /** What the client does when everything is sent. */
+  /** The client's behaviour once everything is sent. */
   ending: 'waits' | 'half-closes' | 'leaves'
   /** More answers than this mean that something inside of a body was taken for a request. */
   answersMax: number

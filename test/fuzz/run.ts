@@ -17,7 +17,7 @@ type Counts = Record<PartName, number>
 
 /** Two processes of about the same length, because there are two cores where this is run most often. */
 const LANES: readonly (readonly PartName[])[] = [['http'], ['tcp', 'provider', 'feeds', 'config', 'parsers']]
-/** Of parsers, an input is fifty values for one of them. */
+/** An input of the parsers is fifty values for one of them. */
 const USUAL: Counts = { http: 50_000, tcp: 20_000, provider: 6_000, feeds: 1_000, config: 4_000, parsers: 200 }
 const LONG: Counts = {
   http: 1_195_000,
@@ -67,7 +67,7 @@ function wholeNumber(name: string, text: string): number {
 }
 
 function ordersOf(parts: readonly PartName[]): LaneOrder[] {
-  // Who asks for some parts by name does not wait for the others.
+  // If some parts are asked for by name, the others do not run.
   const isNamed = PARTS.some((part) => flags[part] !== undefined)
   return parts.flatMap((part) => {
     const said = flags[part]

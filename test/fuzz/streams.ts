@@ -1,4 +1,4 @@
-/** What providers answer, as bytes: stored streams, and those of the simulator for formats that have none. */
+/** Providers' answers as bytes: stored streams, and the simulator's for formats that have none. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSimulator } from '../../simulator/server.ts'

@@ -9,7 +9,7 @@ import { tcpInputOf, type TcpInput } from './raw-requests.ts'
 import { answersIn } from './wire.ts'
 import { openWorld, type World } from './world.ts'
 
-/** Of what has been answered; the answers to a whole request come within a few. */
+/** The wait for an answer after the last piece; the answers to a whole request take only a few milliseconds. */
 const WAITS_MS = 40
 /** Once a client has half-closed, nothing can come any more that the server would have to wait for. */
 const CLOSED_WITHIN_MS = 2_000
@@ -38,7 +38,7 @@ export async function createTcpPart(): Promise<Part> {
     },
     async complaints() {
       const found: string[] = []
-      // What was only slow is tried again where nothing else can be the reason.
+      // Inputs that were only late are tried again alone, so that no other input can be the reason.
       for (const input of late.slice(0, LATE_TRIED_AGAIN)) {
         const { complaint, shown } = await tryInput(createRandom(1), port, input)
         if (complaint !== undefined) found.push(`${complaint}: ${await shown()}`)
@@ -98,7 +98,7 @@ async function drive(socket: Socket, input: TcpInput, ended: Promise<void>, clos
   return first === 'ended'
 }
 
-/** Who half-closes or leaves may miss a part of an answer: what has come must be right as far as it goes. */
+/** A client that half-closes or leaves may miss a part of an answer: the part that arrived must be right as far as it goes. */
 function complaintOf(
   input: TcpInput,
   { answers, problem }: ReturnType<typeof answersIn>,

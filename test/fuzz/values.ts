@@ -133,7 +133,7 @@ function changeAt({ owner, key }: Place, random: Random, places: readonly Place[
     }
     case 3:
       if (Array.isArray(owner)) {
-        // What is long already is not multiplied: it would fill the memory.
+        // A value that is already long is not multiplied: it would fill the memory.
         const isShort = written(owner[Number(key)]).length < CHARACTERS_MULTIPLIED
         const times = isShort ? random.pick([1, 2, 5, 130, 2_100]) : 1
         for (let n = 0; n < times; n++) owner.push(owner[Number(key)])

@@ -19,9 +19,9 @@ import { addModel, addProject, addProvider, until, type TestProject } from '../s
 export interface World {
   app: FastifyInstance
   store: Store
-  /** Those who may call, with credit enough or nearly none. */
+  /** Projects that may call, with enough credit or nearly none. */
   callers: readonly TestProject[]
-  /** Those who may not, each for another reason. */
+  /** Projects that may not call, each for a different reason. */
   outsiders: readonly TestProject[]
   /** Lines that only a defect writes. */
   alarms: string[]

@@ -15,7 +15,7 @@ import { click, show } from '../support/clicks.ts'
 import { told } from '../support/operator.ts'
 import { createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
-/** What advertisers are told, from what gateways have written down. */
+/** The reports that advertisers get, added up from the records that gateways write. */
 
 let world: WorkerWorld
 let projectId: string
@@ -247,7 +247,7 @@ test('what was taken back and told of before this version is added up when it fi
     .where('recommendation_id', '=', shown)
     .executeTakeFirstOrThrow()
   await sql`select click_reverse(${id}, 'click farm')`.execute(db)
-  // Of all others, what is already counted would be counted again: the test has it forgotten.
+  // The reversals and conversions of all others are counted already and would be counted again, so they are deleted.
   await sql`update clicks set reversed_at = null where id <> ${id}`.execute(db)
   await sql`delete from conversions`.execute(db)
   await sql`update advertiser_days_progress set changes_through = null`.execute(db)
@@ -294,7 +294,7 @@ test('a step counts all that was written until its end, and the next one begins 
       where id = ${shown[n]}`.execute(db)
   const boundary = new Date(through!.getTime() + 4_000)
   for (let n = 0; n < 4; n++) await addUpAdvertiserDays(db, boundary, 1_000)
-  // What was written at the very moment that had been counted was counted then.
+  // The row written at the very moment up to which everything had been counted was counted before this.
   assert.deepEqual(await sumsOf(match, 'campaign'), [[match.campaignId, 'serve', 11n, 0n]])
   assert.deepEqual(
     (await sumsOf(match, 'hint')).map(([key]) => String(key).length),

@@ -110,7 +110,7 @@ test('an advertiser reads these tables and no others: nothing of what was said, 
     )
 })
 
-/** Of tables of which it sees no more than some columns. */
+/** The columns that an advertiser sees, for tables of which it does not see all. */
 const COLUMNS: Record<string, string> = {
   offers: '(select id, advertiser_id, campaign_id, item_id, review, review_reason, removed_at from offers)',
   offer_stops: '(select offer_id from offer_stops)',

@@ -73,7 +73,7 @@ const GUARDS: [table: string, constraint: string][] = [
   ['wallets', 'no_overdraft'],
 ]
 
-/** What one test has broken must not be found by the next. */
+/** Restores the tables, so that no test finds what the one before it has broken. */
 beforeEach(async () => {
   await unguarded(async (tx) => {
     for (const table of TABLES) {
@@ -197,7 +197,7 @@ const walletIs = (project: string, change: string) => `update wallets set ${chan
 /** Keeps the balance right, so that only the charge itself tells. */
 const paid = (project: string, nanos: number) => walletIs(project, `balance_nanos = balance_nanos - ${nanos}`)
 
-/** What is wrong in one charge or call: read once, and then only by a full pass. */
+/** Faults in one charge or call: read once, and then only by a full pass. */
 const ROWS: Record<string, (books: Books) => Breach> = {
   'tokens that are worth more than the charge says': ({ calls: { completed } }) => ({
     statement: chargeIs(completed, 'output_tokens = output_tokens + 1'),
@@ -271,7 +271,7 @@ const lateCharge = (project: string, call: string, reference: string) =>
     ('${LATE_ID}', '${project}', '00000000-0000-0000-0000-000000000001', 1, 'late_charge', '${reference}', '${call}');
   ${paid(project, 1)}`
 
-/** What is wrong with the present state, at which every pass looks, and with what is new. */
+/** Faults in the present state, which every pass reads, and in new rows. */
 const STATE: Record<string, (books: Books) => Breach> = {
   'a balance that its entries do not sum to': ({ project }) => ({
     statement: paid(project, 1),

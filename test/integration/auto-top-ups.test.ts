@@ -38,7 +38,7 @@ afterEach(async () => {
   world.stripe.objects.onCharged = () => false
   world.stripe.objects.declines.length = 0
   world.stripe.failures.length = 0
-  // What one test leaves behind is no business of the next.
+  // Automatic top-ups that one test has set up must not run in the next.
   await world.store.db.updateTable('auto_top_ups').set({ paused_at: new Date() }).execute()
   assert.deepEqual(await auditOf(world.store), [])
 })
@@ -518,7 +518,7 @@ describe('with tax', () => {
     const mine = await subscribe(world, {}, true)
     await mine.spendTo(dollars(1))
     await beginTopUp(world.workerDb, mine.id)
-    // Of a worker that was killed before it charged the card.
+    // The tax was set by a worker that was killed before it charged the card.
     await setTax(world.workerDb, (await pendingOf(mine)).id, nanosOfCents(380))
     await world.work()
     assert.deepEqual([mine.charges()[0]?.amount, await mine.balance()], [2_000, dollars(21)])

@@ -255,7 +255,7 @@ test('the signature is that of what is sent, as Amazon computes it', async () =>
   assert.equal(said, expected)
 })
 
-/** What `ask` sends without a body of its own. */
+/** The body that `ask` sends by default. */
 const BODY = JSON.stringify({
   system: [],
   messages: [{ role: 'user', content: [{ text: 'Hello' }] }],

@@ -12,7 +12,7 @@ import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, typ
 import { addSettledCall } from '../support/ledger.ts'
 import { addKeyPair } from '../support/world.ts'
 
-/** What publishers send along with their calls: how it is stored, erased, and found again in the console. */
+/** Metadata that publishers send with their calls: how it is stored, erased, and found again in the console. */
 
 let world: ConsoleWorld
 let person: Person
@@ -112,7 +112,7 @@ test('the export has the metadata of each call, and no cell of it is a formula',
 })
 
 test('the longest pairs there are can be stored and found', async () => {
-  // Of four bytes each, and nothing to compress in them.
+  // Each character takes four bytes, and there is nothing to compress in them.
   const text = (length: number) =>
     Array.from({ length }, () => String.fromCodePoint(randomInt(0x10000, 0x10ffff))).join('')
   const [key, value] = [text(64), text(512)]

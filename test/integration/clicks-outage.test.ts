@@ -217,3 +217,19 @@ test('a store that is too slow for as many clicks as wait gets fewer at once, an
     await sql`drop trigger takes_long on clicks`.execute(world.store.db)
   }
 })
+
+test('a click that comes while another version replaces the functions is stored once they are there', async () => {
+  const { db } = world.store
+  const known = (await findShown(db, [(await shown()).id]))[0] ?? assert.fail('not stored')
+  const { clicks, dropped } = clicksOn(db)
+  await sql`alter function clicks_charge rename to clicks_charge_aside`.execute(db)
+  try {
+    await clicks.record(readerAt('27.0.0.7'), known)
+    assert.deepEqual(await verdictsOf(known.id), [])
+  } finally {
+    await sql`alter function clicks_charge_aside rename to clicks_charge`.execute(db)
+  }
+  await clicks.stop()
+  assert.deepEqual(await verdictsOf(known.id), ['valid'])
+  assert.deepEqual(await dropped(), [])
+})

@@ -1,4 +1,4 @@
-/** What a click costs, who gets it, and what never happens to the money. */
+/** The price of a click, who gets it, and what must never happen to the money. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
@@ -6,12 +6,16 @@ import { sql } from 'kysely'
 import { timeOfUuid, uuidv7 } from '../../src/platform/uuid.ts'
 import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import type { Match } from '../../src/rules/recommendations/matching.ts'
+import type { Db } from '../../src/store/database.ts'
+import { setPublisherActivated } from '../../src/store/accounts/publishers.ts'
 import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
 import { findAdvertiserBalance, findWallet, refundWallet } from '../../src/store/billing/wallets.ts'
+import { archiveProject, findProject } from '../../src/store/projects/projects.ts'
 import {
   applyClicks,
   destroyClickSalts,
   findClickSalt,
+  findShown,
   releaseEarnings,
   reverseClick,
 } from '../../src/store/recommendations/clicks.ts'
@@ -157,7 +161,7 @@ test('a budget that is lowered holds for what is shown from then on: what was sh
   }
   assert.deepEqual(await verdictsOf(bound.slice(0, 4)), ['valid', 'valid', 'valid', 'over_budget'])
   assert.deepEqual(await verdictsOf(free.slice(0, 2)), ['valid', 'valid'])
-  // What is not known of it, because a gateway of the version before wrote it, is as it is now.
+  // A row written by a gateway of the version before has no budgets; the present ones apply to it.
   await sql`update recommendations set daily_budget_nanos = null, total_budget_nanos = null where id = ${free[2]}`.execute(
     db,
   )
@@ -281,7 +285,7 @@ test('an advertiser that never paid costs nobody anything and gets no paid click
   assert.equal(await click(world.store.db, shown!), 'no_credit')
 })
 
-test('the sixth click of one network in ten minutes is too many, in one project; another network and a later one are not', async () => {
+test('the sixth click of one network in ten minutes is too many, at one publisher; another network and a later one are not', async () => {
   const { db } = world.store
   await fund(db, match.advertiserId, 100n * PRICE)
   const networkTag = randomBytes(16)
@@ -289,7 +293,7 @@ test('the sixth click of one network in ten minutes is too many, in one project;
   for (const id of shown.slice(0, 5)) assert.equal(await click(db, id, { networkTag }), 'valid')
   assert.equal(await click(db, shown[5]!, { networkTag }), 'too_many')
   assert.equal(await click(db, shown[6]!, { networkTag: randomBytes(16) }), 'valid')
-  // Who opens one link again and again takes nothing from others in the same network.
+  // A reader who opens one link again and again takes nothing from others in the same network.
   const shared = randomBytes(16)
   for (const verdict of ['valid', ...Array<string>(6).fill('repeat')])
     assert.equal(await click(db, shown[8]!, { networkTag: shared }), verdict)
@@ -336,6 +340,32 @@ test('a click looks at what its own network has followed, and not at all that it
     return (await rowsRead()) - before
   })
   assert.ok(read < others / 2, `${read} rows of ${others} clicks were read for ten`)
+})
+
+test('a click opens of the many days that are kept only the one of its recommendation', async () => {
+  const { db } = world.store
+  await fund(db, match.advertiserId, 2n * PRICE)
+  const [first = '', second = ''] = await show(db, match, projectId, 2)
+  const follow = async (connection: Db, id: string) => {
+    assert.equal((await findShown(connection, [id]))[0]?.id, id)
+    assert.deepEqual(await applyClicks(connection, [clickOn(id)]), ['valid'])
+  }
+  const opened = await db.connection().execute(async (connection) => {
+    // To make a plan, the server opens all of them, once.
+    await follow(connection, first)
+    return connection.transaction().execute(async (tx) => {
+      await follow(tx, second)
+      const { rows } = await sql<{ day: string }>`
+        select distinct i.indrelid::regclass::text as day
+        from pg_locks l join pg_index i on i.indexrelid = l.relation join pg_inherits p on p.inhrelid = i.indrelid
+        where l.pid = pg_backend_pid() and p.inhparent in ('recommendations'::regclass, 'calls'::regclass)`.execute(tx)
+      return rows.map(({ day }) => day)
+    })
+  })
+  const { rows } = await sql<{ day: string }>`
+    select tableoid::regclass::text as day from recommendations where id = ${second}`.execute(db)
+  const day = rows[0]?.day ?? assert.fail('not stored')
+  assert.deepEqual(opened.toSorted(), [day.replace('recommendations', 'calls'), day])
 })
 
 test('earnings are pending for seven days and then pay for calls, once, whoever releases them', async () => {
@@ -469,6 +499,13 @@ test('a day has one salt for everybody, and none when it is over for two days', 
   assert.deepEqual(await findClickSalt(db, today), salts[0])
 })
 
+async function close(closed: 'project' | 'publisher', project: string): Promise<void> {
+  const { db } = world.store
+  if (closed === 'project') return archiveProject(db, project)
+  const { publisher_id: publisher } = (await findProject(db, project)) ?? assert.fail()
+  await setPublisherActivated(db, publisher, null)
+}
+
 /** Plays it in the real ledger, at the times that it says. Returns what was not as it should be. */
 async function play(sequence: ClickSequence, project: string): Promise<string[]> {
   const { db } = world.store
@@ -483,6 +520,7 @@ async function play(sequence: ClickSequence, project: string): Promise<string[]>
   }
   const [other, ...shown] = await show(db, offer, project, serves + 1)
   if (isSpent) await click(db, other!, { id: uuidv7(NOON.getTime()) })
+  if (serve.closed) await close(serve.closed, project)
   const problems: string[] = []
   for (const [n, facts] of factsOf(sequence, NOON).entries()) {
     const { address, expected, serve: which = 0 } = clicks[n]!
@@ -494,14 +532,17 @@ async function play(sequence: ClickSequence, project: string): Promise<string[]>
   return problems
 }
 
-/** Of today, so that no sequence crosses midnight into another budget. */
+/** Noon of today, so that no sequence crosses midnight into another budget. */
 const NOON = new Date(new Date().setUTCHours(12, 0, 0, 0))
 
 test('every click of the corpus has the verdict that it must have, with the ledger, and the money is right after all of them', async () => {
   const problems: string[] = []
   const left = CLICK_SEQUENCES.values()
   const lane = async () => {
-    for (const sequence of left) problems.push(...(await play(sequence, projectId)))
+    for (const sequence of left) {
+      const project = sequence.serve.closed ? (await addProject(world.store, world.secrets)).id : projectId
+      problems.push(...(await play(sequence, project)))
+    }
   }
   await Promise.all([lane(), lane(), lane(), lane()])
   assert.deepEqual(problems, [])

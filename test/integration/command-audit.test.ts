@@ -34,7 +34,7 @@ let world: World
 let stripe: StripeStandIn
 let folder: string
 let takePicture: Awaited<ReturnType<typeof openCamera>>
-/** What earlier commands have made, by name. */
+/** Ids and keys that earlier commands have made, by name. */
 const made: Record<string, string> = {}
 
 before(async () => {
@@ -88,7 +88,7 @@ after(async () => {
 interface Step {
   command: string
   args: () => string[]
-  /** What the command's document has, and later commands need. */
+  /** Fields of the command's document that later commands need. */
   keeps?: Record<string, string>
   env?: () => Record<string, string>
 }
@@ -268,7 +268,7 @@ test('the log is shown with who and why, and says when somebody has altered it',
   const altered = await log('--publisher', made.publisher!)
   assert.equal(altered.code, 1)
   assert.match(altered.stdout, /Entry 2 was altered, or one before it removed\./)
-  // What a chain alone cannot show: its end is gone. A digest that was kept shows it.
+  // A chain alone cannot show that its end is gone; a digest that was kept shows it.
   const newest = BigInt(number!)
   const before = await log('--until', String(newest - 1n), '--json')
   await db.deleteFrom('audit_log').where('publisher_id', '=', INSTALLATION).where('seq', '>=', newest).execute()

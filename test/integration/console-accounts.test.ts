@@ -3,6 +3,8 @@ import { after, before, test } from 'node:test'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import { refundWallet } from '../../src/store/billing/wallets.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/rules/durations.ts'
+import { earn } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { oneTimeCode } from '../support/one-time-code.ts'
 import { addKeyPair, chatBody, complete, credit, until } from '../support/world.ts'
 import {
@@ -27,7 +29,7 @@ after(() => world.close())
 
 const SESSION = 'parley.session_token'
 
-/** What an authenticator app shows for the secret in the address, `steps` half minutes from now. */
+/** Returns the code that an authenticator app shows for the secret in the address, `steps` half minutes from now. */
 function codeOf(uri: string, steps = 0): string {
   return oneTimeCode(String(new URL(uri).searchParams.get('secret')), Date.now() + steps * 30_000)
 }
@@ -368,6 +370,20 @@ test('an account is deleted only with its address typed, no credit left, nothing
   assert.equal((await signIn(openBrowser(world), person.email)).status, 401)
   const key = world.store.db.selectFrom('key_pairs').select('active').where('publishable_key', '=', pair.publishableKey)
   assert.equal((await key.executeTakeFirstOrThrow()).active, false)
+})
+
+test('an account is not deleted while a project of it has pending earnings, but after it was deleted with them', async () => {
+  const person = await newPerson(world)
+  const remove = () => person.send('POST /api/me/delete', { body: { confirm: person.email } })
+  const project = await newProject(person)
+  await earn(world.store.db, project, await addOffer(world.store.db))
+  const refused = await remove()
+  assert.deepEqual(
+    [refused.status, / still has \$0\.084 of pending earnings\./.test(refused.body.message)],
+    [409, true],
+  )
+  await must(person.send(`DELETE /api/projects/${project}`, { body: { leavesCredit: true } }))
+  await must(remove())
 })
 
 test('neither passwords, tokens, codes nor addresses of links are in any log', () => {

@@ -151,7 +151,9 @@ test('who signs names up and goes keeps them from nobody; what was activated, ha
   }
   const squatter = await newPerson(world)
   const left = String((await must(sign(squatter, 'Acme Audio'))).body.id)
-  await must(squatter.send(`POST /api/advertisers/${left}/campaigns`, { body: { name: 'Lamps', bidNanos: '1' } }))
+  await must(
+    squatter.send(`POST /api/advertisers/${left}/campaigns`, { body: { name: 'Lamps', bidNanos: '10000000' } }),
+  )
   const shared = String((await must(sign(squatter, 'Two of us'))).body.id)
   const honest = await newPerson(world)
   assert.equal((await sign(honest, 'ACME audio')).status, 422)
@@ -244,7 +246,7 @@ test('what was refunded during a dispute does not come back to an advertiser wit
     assert.equal((await walletOf(person, shop)).balanceNanos, String(left), what)
     const { body } = await must(person.send(`GET /api/advertisers/${shop}/checkouts/${id}`))
     assert.equal(body.state, left === 0n ? 'refunded' : 'paid', what)
-    // What the operator had lost to it is made good.
+    // The operator's loss from it is made good.
     const { rows } = await sql<{ lost: bigint }>`
       select coalesce(sum(case when t.kind = 'absorbed' then t.amount_nanos else -t.amount_nanos end), 0)::int8 as lost
       from transfers a join transfers t on t.id = a.id or t.corrects = a.id

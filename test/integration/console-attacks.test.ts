@@ -20,7 +20,7 @@ import {
 } from '../support/console.ts'
 import { until } from '../support/world.ts'
 
-/** What somebody would try who means harm, or who is simply as fast as they are. */
+/** Attempts of people who mean harm, or who are simply too fast. */
 
 let world: ConsoleWorld
 

@@ -20,8 +20,8 @@ import { changesBetween, openCamera } from '../support/picture.ts'
 import { startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../support/stripe.ts'
 
 /**
- * Who changed what is never without the change, and no change without it: every route that changes something of somebody's
- * leaves exactly one entry with its actor, and a process that dies between the two leaves neither.
+ * An audit entry never exists without its change, nor a change without its entry: every route that changes something of a
+ * tenant's leaves exactly one entry with its actor, and a process that dies between the two leaves neither.
  */
 
 let world: ConsoleWorld
@@ -51,7 +51,7 @@ const CHANGE_NOTHING = [
   'POST /api/projects/:project/playground/code',
   // Nothing of it is stored.
   'POST /api/projects/:project/monetization/rehearsal',
-  // What it finds is nobody's doing: the entry, if there is one, is Parley's.
+  // No person is the actor of what it finds: the entry, if there is one, is Parley's.
   'POST /api/projects/:project/domain/check',
   // With an entry if it finds a proof, which the sample does not have.
   'POST /api/advertisers/:advertiser/domain/check',
@@ -69,7 +69,7 @@ const CHANGE_NOTHING = [
   'POST /api/auth/sign-out',
 ]
 
-/** What the sign-in library writes by itself: its entry follows and is not one with it. */
+/** Routes where the sign-in library writes by itself: the entry follows, outside of its transaction. */
 const BY_THE_LIBRARY = [
   'POST /api/auth/sign-in/email',
   'POST /api/auth/two-factor/verify-totp',
@@ -84,7 +84,7 @@ const WITH_A_DEVICE = ['POST /api/me/passkeys', 'POST /api/me/proof/passkey']
 
 type Ask = (person: Person) => Promise<Answer>
 
-/** What people do with their own account. */
+/** Requests that people make about their own account. */
 const OWN_ACCOUNT: Record<string, Ask> = {
   'PATCH /api/me': (person) => person.send('PATCH /api/me', { body: { name: 'Another Name' } }),
   'POST /api/me/password': (person) =>
@@ -159,7 +159,7 @@ for (const key of audited.filter((each) => !FIRST_STEPS.includes(each))) {
     const seen = await entriesNow()
     const answer = await ask(person)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
-    // Who leaves takes along the invitations that they have sent, and leaves their advertisers: each has an entry of its own.
+    // People who leave take the invitations that they sent with them, and leave their advertisers: each has an entry of its own.
     const isConsequence = ({ action }: { action: string }) =>
       (/invitation[._]withdrawn$/.test(action) && !key.includes('/:invitation')) ||
       (action === 'advertiser.member_left' && !key.endsWith('/leave'))

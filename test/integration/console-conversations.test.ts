@@ -25,7 +25,7 @@ function say(
   id: string,
   messages: unknown[],
   options: { retentionDays?: number; projectId?: string } = {},
-): Promise<void> {
+): Promise<unknown> {
   return recordTurn(world.store.db, {
     conversation: { projectId: options.projectId ?? project, id },
     callId: uuidv7(),
@@ -141,7 +141,7 @@ test('the viewer gets readable messages: no image, tool calls apart, and whether
   assert.ok(!text.includes('AAAA'), 'the bytes of an image do not travel')
   assert.deepEqual(body.items[0].parts, [
     { kind: 'text', text: 'Rain?' },
-    { kind: 'image', address: 'data:image/png (5 KB)' },
+    { kind: 'image', address: 'data:image/png (4 KB)' },
   ])
   assert.deepEqual(body.items[1].toolCalls, [{ id: 'call_1', name: 'weather', arguments: '{"city":"Ghent"}' }])
   assert.equal(body.items[2].toolCallId, 'call_1')

@@ -1,4 +1,4 @@
-/** What a publisher is told of their earnings: to the nano, of their own project, and the same as the operator sees. */
+/** Earnings as a publisher sees them: to the nano, of their own project, and the same as the operator sees. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from 'kysely'

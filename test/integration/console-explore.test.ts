@@ -8,7 +8,7 @@ import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, typ
 import { addSettledCall, type SettledCall } from '../support/ledger.ts'
 import { addKeyPair, addModel, rollUp } from '../support/world.ts'
 
-/** What figures lead to, and what a publisher can look for: the list of calls, the catalogue of models, names told apart. */
+/** Pages that figures lead to and publishers search: the list of calls, the catalogue of models, names told apart. */
 
 let world: ConsoleWorld
 let person: Person

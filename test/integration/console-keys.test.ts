@@ -222,7 +222,7 @@ test('a deactivated pair is refused by every gateway within two seconds, and wor
   await must(site.person.send(`PATCH ${site.path}/${pair.id}`, { body: { active: false } }))
   const startedMs = performance.now()
   assert.equal(await call(pair), 401)
-  // What is not charged is answered from a gateway's memory, which is at most two seconds old.
+  // Requests that cost nothing are answered from a gateway's memory, which is at most two seconds old.
   const tookMs = await Promise.all(
     gateways.map(async (url) => {
       await until(async () => (await models(pair, url)).status === 401, 10_000)

@@ -7,7 +7,7 @@ import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { chatBody, complete, credit, until } from '../support/world.ts'
 
-/** What publishers limit, as the console's API has it, and what becomes of their calls. */
+/** Limits that publishers set through the console's API, and their effect on calls. */
 
 let world: ConsoleWorld
 before(async () => {
@@ -314,7 +314,7 @@ test('an end user who is erased leaves no label, no sums, no limits and no count
   assert.deepEqual(await logOf(site, 'end_user.erased'), [{ subject: id, projectId: site.project, details: {} }])
   const { text } = await must(site.person.send(`GET /api/publishers/${site.person.publisherId}/audit-log`))
   assert.ok(!/Grace|customer-17/.test(text))
-  // Whoever calls again is known again, as somebody new.
+  // An end user who calls again is known again, as if new: without the label.
   assert.equal((await call(site.pair, { id: 'customer-17' })).status, 200)
   const [again] = await seen(site)
   assert.deepEqual([again?.id, again?.label], [id, null])

@@ -150,7 +150,7 @@ test('readers are shown recommendations only when the safety check was passed, a
     assert.equal(refused.status, 409)
     assert.match(refused.body.message, /has not passed the safety check/)
     assert.equal((await read(project, '', person)).obstacle, refused.body.message)
-    // What readers do not see needs no proof.
+    // Test mode needs no proof, as readers see nothing.
     assert.equal((await switchTo('test', project, person)).status, 200)
   })
   await withProof({ isProven: false, prompts: 500, shown: 2 }, async (person) => {

@@ -9,7 +9,7 @@ import { startStripe, STRIPE_KEY, WEBHOOK_SECRET, type StripeStandIn } from '../
 import { rollUp } from '../support/world.ts'
 
 /**
- * What each route of the console answers, and everything that it leaves behind in the database: whole, as it was read and
+ * Pictures of each route of the console: the answer, and everything that it leaves behind in the database, as it was read and
  * found right once. When a change is meant, look at what `--test-update-snapshots` makes of the file beside this one.
  */
 

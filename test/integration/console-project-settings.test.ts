@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { uuidv7 } from '../../src/platform/uuid.ts'
 import type { Message } from '../../src/rules/calls/message.ts'
 import { numberOccurrences } from '../../src/rules/calls/conversations.ts'
 import { expireContent, listMessages, recordTurn } from '../../src/store/calls/conversations.ts'
 import { setDomainVerified } from '../../src/store/projects/domains.ts'
 import { cutSome } from '../../src/store/calls/retention-cuts.ts'
-import { refundWallet } from '../../src/store/billing/wallets.ts'
+import { checkLedger } from '../../src/store/billing/ledger-check/ledger-check.ts'
+import { findWallet, refundWallet } from '../../src/store/billing/wallets.ts'
+import { findEarnings } from '../../src/store/recommendations/earnings.ts'
+import { earn } from '../support/clicks.ts'
+import { addOffer } from '../support/fixed-matcher.ts'
 import { createConsoleWorld, must, newPerson, newProject, type ConsoleWorld, type Person } from '../support/console.ts'
 import { addKeyPair, addModel, chatBody, complete, credit } from '../support/world.ts'
 
@@ -71,7 +76,7 @@ test('text that is there follows a shorter retention, and a longer one does not 
   await say('one', 30)
   assert.equal((await patch(project, { contentRetentionDays: 366 })).status, 422)
   await must(patch(project, { contentRetentionDays: 0 }))
-  // Of a call that began before the change.
+  // The text is from a call that began before the change.
   while (await cutSome(world.store.db, 0)) if ((await remaining(project)) === 'last') await say('two', 30)
   await expireContent(world.store.db, 100)
   const texts = (await listMessages(world.store.db, conversation, 10)).map(({ content }) => content)
@@ -138,6 +143,42 @@ test('a deleted project refuses its keys, disappears for everybody, and leaves t
     owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=project.deleted`),
   )
   assert.equal(log.items[0].subject, 'Short-lived')
+})
+
+test('a project with pending earnings is deleted only when they may be lost, and then they end in its wallet, to the last nano', async () => {
+  const { db } = world.store
+  const project = await newProject(owner, 'Earning', 'earning.example.com')
+  const pending = await earn(db, project, await addOffer(db))
+  assert.equal(pending, 84_000_000n)
+  const { body: settings } = await must(owner.send(`GET /api/projects/${project}/settings`))
+  assert.deepEqual([settings.balanceNanos, settings.pendingNanos], ['0', String(pending)])
+  const remove = (body: unknown) => owner.send(`DELETE /api/projects/${project}`, { body })
+  const kept = await remove({})
+  assert.equal(kept.status, 409)
+  assert.equal(
+    kept.body.message,
+    '$0.084 of pending earnings is left. Confirm that it may be lost, or use it first: earnings go to the wallet after 7 days.',
+  )
+  await credit(world.store, project, 2_000_000_000n)
+  assert.match((await remove({})).body.message, /^\$2\.00 of credit and \$0\.084 of pending earnings are left\./)
+  await must(remove({ leavesCredit: true }))
+  const { body: log } = await must(
+    owner.send(`GET /api/publishers/${owner.publisherId}/audit-log?action=project.deleted`),
+  )
+  assert.deepEqual(log.items[0].details, {
+    domain: 'earning.example.com',
+    balanceLeft: '$2.00',
+    pendingLeft: '$0.084',
+  })
+  await sql`select earnings_release(100, interval '0')`.execute(db)
+  const { pending: left, released } = await findEarnings(db, project)
+  const wallet = await findWallet(db, project)
+  assert.deepEqual([left, released, wallet?.balance_nanos], [0n, pending, 2_000_000_000n + pending])
+  const { verdicts } = await checkLedger(db, { isFull: true, leaseMs: 60_000 })
+  assert.deepEqual(
+    verdicts.filter(({ violations }) => violations > 0),
+    [],
+  )
 })
 
 test('a project that owes is not deleted', async () => {

@@ -38,7 +38,7 @@ before(async () => {
 })
 after(() => world.close())
 
-/** Of one person. The others come after them, and must find the same. */
+/** Requests of one person that run at once. The others come after them, and must get the same result. */
 const AT_ONCE = 3
 
 const OPERATOR = { kind: 'operator', id: 'op', reason: 'fraud' } as const

@@ -22,7 +22,7 @@ const RUNNING = { user: 3, network: 4 }
 const WAITING = { user: 32, network: 128 }
 
 let world: ConsoleWorld
-/** What a gateway was asked and has not answered. */
+/** Requests that the gateway has not answered yet. */
 const chats: ServerResponse[] = []
 const gateway = createServer((_request, response) => void chats.push(response))
 
@@ -37,7 +37,7 @@ after(async () => {
   await world.close()
 })
 
-/** Whatever reads or writes the table waits until it is unlocked, at most two seconds. */
+/** Makes all reads and writes of the table wait until it is unlocked, at most two seconds. */
 async function lock(t: TestContext, table: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: world.env.DATABASE_URL })
   await client.connect()

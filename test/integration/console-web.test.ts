@@ -117,7 +117,7 @@ test('no address leads out of the folder of the web app', async () => {
       for (const accept of ['*/*', 'text/html']) {
         const { status, bytes } = await get(path, { accept })
         assert.ok(!bytes.includes(OUTSIDE), path)
-        // What looks like a page of the app is answered with its first page, which then says that there is none.
+        // A path that looks like a page of the app is answered with its first page, which then says that there is no such page.
         const isPage = accept === 'text/html' && !path.startsWith('/assets/')
         assert.deepEqual([status, bytes.toString() === FIRST_PAGE], isPage ? [200, true] : [404, false], path)
       }

@@ -133,7 +133,7 @@ const PORTS = { PARLEY_PORT: '0', PARLEY_CONSOLE_PORT: '0', PARLEY_OPS_PORT: '0'
 const SECRET = randomBytes(32).toString('base64')
 const CONSOLE_URL = interpolate(services.parley?.environment?.PARLEY_CONSOLE_URL ?? '', {})
 
-/** What compose gives to a service, with its hosts and ports moved to this machine. */
+/** The environment that compose gives to a service, with its hosts and ports moved to this machine. */
 function environmentOf(service: string, change: Record<string, string>): RunOptions {
   const given = Object.entries(services[service]?.environment ?? {}).map(([name, value]) => {
     return [name, interpolate(value, { PARLEY_SECRET: SECRET })]

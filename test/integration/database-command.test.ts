@@ -58,7 +58,7 @@ test('the command makes a login for each plane, prints the lines for .env once, 
   )
 })
 
-/** What can log in with it. */
+/** Returns the password verifier that PostgreSQL stores for the login. */
 async function kept(login: Login): Promise<unknown> {
   const name = loginNameOf(PREFIX, login)
   const [row] = await query(database.url, `select rolpassword as kept from pg_authid where rolname = '${name}'`)

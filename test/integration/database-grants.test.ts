@@ -7,8 +7,8 @@ import { createTestDatabase, openTestStore, type TestDatabase } from '../support
 import { loginUrl } from '../support/logins.ts'
 
 /**
- * Who may do what with each table and function. Something new is in neither list and fails here: decide who needs it, say
- * so in its migration or its file in functions/ (`grant …`), and write it down below. Letters: s select, i insert,
+ * The rights of each role on each table and function. Something new is in neither list and fails here: decide who needs it,
+ * say so in its migration or its file in functions/ (`grant …`), and write it down below. Letters: s select, i insert,
  * u update, d delete; capital ones are for all columns, small ones for those in COLUMNS.
  */
 const TABLES: Record<string, Partial<Record<string, string>>> = {
@@ -49,7 +49,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   credentials: { console: 'SIUD' },
   deployments: { console: 'S', gateway: 'S', tenant: 's', worker: 's' },
   domains: { console: 's', gateway: 's', tenant: 'SIU', worker: 'Su' },
-  earnings: { tenant: 'S', worker: 'S' },
+  earnings: { console: 's', tenant: 'S', worker: 'S' },
   end_user_days: { tenant: 'SD', worker: 'SIUD' },
   end_user_erasures: { gateway: 'S', tenant: 'SIU', worker: 'SD' },
   end_users: { gateway: 'SIu', tenant: 'SD', worker: 'SD' },
@@ -71,7 +71,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   members: { tenant: 'S' },
   memberships: { console: 'SIuD', tenant: 'SIuD' },
   message_words: {},
-  messages: { gateway: 'I', tenant: 'SUD', worker: 'suD' },
+  messages: { gateway: 'sI', tenant: 'SUD', worker: 'suD' },
   migrations: { console: 'S', gateway: 'S', matcher: 'S', worker: 'S' },
   models: { console: 'S', gateway: 'S', tenant: 'S' },
   monetization: { console: 's', gateway: 'S', tenant: 'SIU' },
@@ -168,6 +168,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     'gateway select': 'name project_id verified_at',
     'worker update': 'next_check_at',
   },
+  earnings: { 'console select': 'pending_nanos project_id' },
   end_users: { 'gateway update': 'label last_seen_at' },
   feed_uploads: {
     'advertiser select':
@@ -202,6 +203,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
   matchers: { 'tenant select': 'beat_at offers state' },
   memberships: { 'console update': 'role', 'tenant update': 'role' },
   messages: {
+    'gateway select': 'digest occurrence',
     'worker select': 'content content_expires_at conversation_id created_at digest occurrence project_id',
     'worker update': 'content content_expires_at',
   },
@@ -285,14 +287,15 @@ const FUNCTIONS: Record<string, string[]> = {
   click_salt: ['gateway'],
   clicks_apply: ['gateway'],
   clicks_before: [],
-  clicks_count: [],
-  clicks_pay: [],
+  clicks_charge: [],
+  clicks_sum: [],
   conversion_record: ['gateway'],
   create_sandbox: ['console'],
   earnings_account: [],
   earnings_release: ['worker'],
   ensure_partitions: ['gateway', 'worker'],
   erase_conversation_leftovers: ['worker'],
+  find_shown: ['gateway'],
   first_id_of: ['console', 'gateway', 'tenant', 'worker'],
   forbid_change: [],
   grant_trial_credit: ['tenant', 'worker'],
@@ -332,6 +335,7 @@ const FUNCTIONS: Record<string, string[]> = {
   limits_spend: [],
   limits_states_of: [],
   make_partition: ['gateway', 'worker'],
+  may_be_advertised: ['gateway'],
   message_text: [],
   message_word_keys: [],
   note_change: [],
@@ -423,7 +427,7 @@ test('of every table and its columns it was decided who may do what, and nobody 
   }
 })
 
-/** Of each table, where a role may do something with some of the columns: which those are. */
+/** The columns of each table on which a role has a right that it does not have on the whole table. */
 async function grantedColumns(): Promise<Map<string, [right: string, columns: string][]>> {
   const { rows } = await client.query<{ name: string; right: string; columns: string }>(
     `select c.relname as name, r.role || ' ' || p.act as right, string_agg(a.attname, ' ' order by a.attname) as columns
@@ -471,7 +475,7 @@ test('of every function it was decided who may call it, nobody else may, and tho
   )
 })
 
-/** What of theirs advertisers see or change. Of everything else their role has no right at all. */
+/** Tables in which advertisers see or change their own rows: all on which their role has a right, except the two named here. */
 const ADVERTISERS = new Set(
   Object.keys(TABLES).filter((name) => TABLES[name]?.advertiser && !['advertiser_people', 'mails'].includes(name)),
 )

@@ -25,7 +25,7 @@ import { DEMO_QUESTIONS } from '../support/demo-questions.ts'
 import { until } from '../support/world.ts'
 
 const adminUrl = process.env.PARLEY_TEST_POSTGRES_URL || LOCAL_ADMIN_URL
-/** Of the shape that a later run removes, should this one be killed. */
+/** A name of the shape that a later run removes, should this one be killed. */
 const database = `parley_test_${Math.floor(Date.now() / 1_000)}_${randomBytes(6).toString('hex')}`
 let stateDir: string
 

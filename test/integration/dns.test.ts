@@ -9,7 +9,7 @@ import { UpstreamError } from '../../src/providers/provider.ts'
 const IPV4: Address = { address: '127.0.0.1', family: 4 }
 const IPV6: Address = { address: '::1', family: 6 }
 
-/** Whatever the server does not know, this system does not know either, wherever the tests run. */
+/** A system lookup that knows no name that the server does not know, wherever the tests run. */
 async function strangerToAll(): Promise<Address[]> {
   throw new Error('ENOTFOUND')
 }

@@ -150,7 +150,7 @@ test('what workers owe publishers and readers, feeds that fail and lists that ar
   const [late = '', due = '', stays = ''] = await show(db, match, (await addProject(world.store, world.secrets)).id, 3)
   await click(db, late, { id: uuidv7(weekAgo - 4 * HOUR_MS) })
   await click(db, due, { id: uuidv7(weekAgo - HOUR_MS) })
-  // Of a publisher who was deactivated.
+  // The third click is in a project of a publisher who was deactivated.
   const gone = await addProject(world.store, world.secrets)
   await sql`update recommendations set project_id = ${gone.id} where id = ${stays}`.execute(db)
   await click(db, stays, { id: uuidv7(weekAgo - DAY_MS) })

@@ -13,7 +13,7 @@ import { addSettledCall } from '../support/ledger.ts'
 import { fillSite, newSite, SHARED } from '../support/sites.ts'
 import { PRICE, until } from '../support/world.ts'
 
-/** What goes with a conversation or an end user that somebody erases: decide it here for a new table, too. */
+/** Tables that are erased with a conversation or an end user: decide it here for a new table, too. */
 
 const ERASED = {
   conversation_id: ['call_metadata', 'conversation_sums', 'idempotency_keys', 'message_words', 'messages'],

@@ -12,7 +12,7 @@ import { addShop, inPieces, itemOf, jsonLines, type Item, type Shop } from '../s
 import { importUploadsJob } from '../../src/worker/advertisers/import-uploads.ts'
 import { createWorkerWorld, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
-/** What becomes of files that members have uploaded, and of feeds that they pause and remove, under the worker's own login. */
+/** Files that members have uploaded, and feeds that they pause and remove, as the worker treats them under its own login. */
 
 let world: WorkerWorld
 let shop: Shop

@@ -29,7 +29,7 @@ after(async () => {
 let shops = 0
 const newShop = (): Promise<Shop> => addShop(store.db, `Shop ${++shops}`)
 
-/** What readers of the catalogue see: offers that are not removed. */
+/** The offers that readers of the catalogue see: those that are not removed. */
 async function offersOf({ advertiserId }: Shop) {
   return store.db
     .selectFrom('offers')

@@ -116,7 +116,7 @@ test('what is added, changed, sold out and back is found as it is now', async ()
   await followAll(following)
   assert.deepEqual(await find(following, 'green hat'), [])
   assert.deepEqual(await find(following, 'blue cap'), ['Blue cap'])
-  // What readers see may change while what is searched does not.
+  // The text that readers see may change while the text that is searched does not.
   await db.updateTable('offers').set({ headline: 'Bluest cap' }).where('id', '=', id).execute()
   await followAll(following)
   assert.deepEqual(await find(following, 'blue cap'), ['Bluest cap'])
@@ -223,7 +223,7 @@ test('another model, another database and a server that was set back each mean a
   const state = JSON.parse(await readFile(path, 'utf8')) as { identity: string; model: string; xmin: string }
   const lies = [{ model: 'another' }, { identity: '1/1/1' }, { xmin: '999999999999' }, { layout: 0 }]
   for (const lie of lies) {
-    // What only the former index had would stay in it if it were gone on with.
+    // Something that only the former index has would stay in it if the index were kept.
     await addNamed('Left over')
     await followAndClose(openFollowing())
     await db.deleteFrom('offers').where('title', '=', 'Left over').execute()

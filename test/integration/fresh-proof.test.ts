@@ -218,7 +218,7 @@ const NEEDS_NONE = new Set([
   'PUT /api/projects/:project/monetization/mode',
   'PATCH /api/projects/:project/monetization',
   'PUT /api/projects/:project/monetization/blocked-advertisers',
-  // Whoever would spend more needs a key, and that takes a proof.
+  // Spending more takes a key, and a key takes a proof.
   'PUT /api/publishers/:publisher/limits',
   'PUT /api/projects/:project/limits',
   'PUT /api/projects/:project/end-user-limits',

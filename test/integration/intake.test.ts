@@ -1,4 +1,4 @@
-/** What a gateway decides before it reads a body, over real sockets: how often, how many, how much, how fast, and for whom. */
+/** Decisions of a gateway before it reads a body, over real sockets: how often, how many, how much, how fast, and for whom. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -149,9 +149,10 @@ test('an address that asks too often is refused with 429 and Retry-After; wrong 
   const before = await refusalsOf('address_rate')
   const tally = await statusesOf(60, () => listModels({ headers: wrong, address }))
   assert.ok((tally[401] ?? 0) >= 40 && (tally[429] ?? 0) > 5, JSON.stringify(tally))
-  const refused = await listModels({ headers, address })
-  assert.equal(refused.status, 429)
-  assert.equal(refused.headers.get('retry-after'), '1')
+  // Right keys at once, and many: after a moment the address has saved up a few requests again.
+  const replies = await Promise.all(Array.from({ length: 60 }, () => listModels({ headers, address })))
+  const refused = replies.find(({ status }) => status === 429)
+  assert.equal(refused?.headers.get('retry-after'), '1')
   assert.ok((await refusalsOf('address_rate')) > before)
   // A neighbour is somebody else, and so is the same caller from elsewhere.
   assert.equal((await listModels({ headers, address: '198.51.100.8' })).status, 200)
@@ -261,7 +262,7 @@ test('whoever tops up is served within two seconds, with bodies of any size', as
   await credit(world.store, project.id, 1_000_000_000n)
   await sleep(2_100)
   assert.equal((await ask(project, large)).status, 200)
-  // What calls hold is still in the wallet: it is not empty.
+  // The amount that calls hold is still in the wallet: it is not empty.
   assert.ok((await walletOf(world.store, project.id)).balance > 0n)
 })
 
@@ -296,6 +297,8 @@ test('whoever waits for "100 Continue" gets it when its body is wanted, and not 
 
 test('stalled uploads of one key pair take no more memory than its share, and leave the rest to others', async () => {
   const project = await newProject()
+  // A call that was hung up before may still be read on.
+  const before = await metricOf('parley_body_bytes')
   const wires: Wire[] = []
   for (let n = 0; n < 3; n++) {
     const wire = await dial()
@@ -303,10 +306,11 @@ test('stalled uploads of one key pair take no more memory than its share, and le
     wire.write(Buffer.alloc(7 * MIB, 0x20))
     wires.push(wire)
   }
-  await until(async () => (await metricOf('parley_body_bytes')) > 0)
-  const most = 8 * MIB
+  await until(async () => (await metricOf('parley_body_bytes')) > before)
+  const most = before + 8 * MIB
   for (let n = 0; n < 20; n++) {
-    assert.ok((await metricOf('parley_body_bytes')) <= most)
+    const taken = await metricOf('parley_body_bytes')
+    assert.ok(taken <= most, `${taken} bytes`)
     await sleep(20)
   }
   const neighbour = await newProject()
@@ -319,7 +323,7 @@ test('stalled uploads of one key pair take no more memory than its share, and le
     statuses.join(' '),
   )
   for (const wire of wires) wire.close()
-  await until(async () => (await metricOf('parley_body_bytes')) === 0)
+  await until(async () => (await metricOf('parley_body_bytes')) <= before)
 })
 
 test('an upload that brings nothing for a while is ended with 408, and so is one that drips', async () => {
@@ -364,5 +368,11 @@ test('a flood of refusals leaves some lines in the log, and a number that says h
   assert.ok(logged >= 90 && logged < 250, `${logged} lines`)
   await sleep(1_000)
   await listModels({ headers: {}, address: '192.0.2.200' })
-  await until(() => /"leftOut":\d+/.test(lines().at(-1) ?? ''))
+  const toldOf = lines()
+    .slice(before)
+    .map((line) => 1 + ((JSON.parse(line) as { leftOut?: number }).leftOut ?? 0))
+  assert.equal(
+    toldOf.reduce((sum, told) => sum + told, 0),
+    391,
+  )
 })

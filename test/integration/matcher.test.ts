@@ -29,7 +29,7 @@ const SECRETS = createSecrets([2, 1].map((version) => ({ version, bytes: randomB
 const TOKEN = matcherTokenOf(SECRETS, 1)
 const PROVEN = { isProven: true, prompts: 500, shown: 0 }
 const WITHIN_MS = 60_000
-/** What paused, suspended and switched off promise. */
+/** The time within which pausing, suspending and switching off are promised to work. */
 const EFFECTIVE_MS = 5_000
 const SAID = 'Which running shoes should I buy for long road runs? My budget is 150.'
 
@@ -148,10 +148,10 @@ test('an offer that fits what was asked and answered is matched, with all that i
     headline: 'Fleet Road 3 running shoes',
     benefit: 'Cushioned, light and made for long road runs',
     price: { amount: '129.00', currency: 'USD' },
-    priceNanos: '1',
+    priceNanos: '10000001',
   })
   assert.ok(relevance > 0.4 && relevance <= 1)
-  // What was answered counts too: an answer that went elsewhere has none.
+  // The answer counts too: one about something else gets no recommendation.
   const elsewhere = await ask(SAID, { answer: 'The capital of France is Paris, on the river Seine. '.repeat(6) })
   assert.equal(elsewhere.outcome, 'below_relevance')
 })
@@ -183,6 +183,9 @@ test('relevance and the floor are asked for after everything else', async () => 
   assert.equal(await outcomeOf(SAID, { floorNanos: '400000001' }), 'below_floor')
   const atFloor = await ask(SAID, { floorNanos: '400000000' })
   assert.ok(atFloor.outcome === 'matched' && 'match' in atFloor && atFloor.match.priceNanos === '400000000')
+  // Without a floor and without a rival, a click costs a cent, and not next to nothing.
+  const alone = await ask(SAID, { floorNanos: '0' })
+  assert.ok(alone.outcome === 'matched' && 'match' in alone && alone.match.priceNanos === '10000001')
 })
 
 test('a paused campaign, a suspended advertiser, an old feed and the switch take effect within 5 s', async () => {
@@ -359,7 +362,7 @@ test('gates that are not proven, or a missing model, switch it off, and it says 
     }, 8_000)
     await off.close()
   }
-  // Of those that tests before this one have closed, the last word may still be on its way.
+  // The last report of matchers that earlier tests closed may still be on its way.
   await until(async () => {
     const left = await store.db.selectFrom('matchers').select('state').execute()
     return left.length === 1 && left[0]?.state === 'ready'
@@ -382,9 +385,34 @@ test('a matcher without an encoder goes on by itself once there is one, and has 
   t.after(off.close)
   await until(() => off.matcher.state === 'switched_off', WITHIN_MS)
   await until(() => off.matcher.state === 'ready', 20_000)
-  assert.equal(times, 4)
+  // Three times in vain, then one for replies and one for indexing.
+  assert.equal(times, 5)
   assert.equal(off.logs.filter((line) => line.includes('the matcher is switched off')).length, 1)
   assert.equal(off.logs.filter((line) => line.includes('the matcher is switched on again')).length, 1)
+})
+
+test('a matcher whose encoder ends is switched off until another one is open, and is not restarted for it', async (t) => {
+  const ends: (() => void)[] = []
+  const openEmbedder = async (cacheDir: string) => {
+    const thread = await openEmbedderThread(cacheDir)
+    const { promise: ended, resolve } = Promise.withResolvers<Error>()
+    ends.push(() => resolve(new RangeError('Array buffer allocation failed')))
+    return { ...thread, ended }
+  }
+  const struck = await open({
+    directory: join(directory, 'struck'),
+    encoderDirectory: directory,
+    openEmbedder,
+    openAgainMs: 50,
+  })
+  t.after(struck.close)
+  await until(() => struck.matcher.state === 'ready', 20_000)
+  ends[0]?.()
+  await until(() => struck.matcher.state === 'switched_off', WITHIN_MS)
+  assert.match(struck.matcher.health.problem ?? '', /encoder has ended \(RangeError\)/)
+  await until(() => struck.matcher.state === 'ready', 20_000)
+  assert.equal((await ask(SAID, {}, struck.client)).outcome, 'matched')
+  assert.equal(ends.length, 3)
 })
 
 test('a matcher that waits for an encoder stops at once', async () => {
@@ -428,6 +456,48 @@ test('a project that floods the matcher through several gateways leaves the othe
   for (let n = 0; n < 5; n++) assert.equal((await ask(SAID, { projectId: quiet }, flooded.client)).outcome, 'matched')
   gate.resolve()
   await Promise.all(flood)
+})
+
+test('new offers are indexed while replies leave no gap, few at a time and not by the encoder of replies', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const asked: { embedder: number; texts: readonly string[] }[] = []
+  let opened = 0
+  const openEmbedder = async (cacheDir: string) => {
+    const thread = await openEmbedderThread(cacheDir)
+    const embedder = opened++
+    const embed = async (texts: readonly string[]) => {
+      asked.push({ embedder, texts })
+      if (texts.some((text) => text.includes('Zanzibar'))) await gate.promise
+      return thread.embed(texts)
+    }
+    return { modelId: thread.modelId, embed, close: () => thread.close() }
+  }
+  // Its own: the matcher of the other tests would embed them, too.
+  const own = await createTestDatabase()
+  const [adding, following] = [own.url, loginUrl(own.url, 'matcher')].map((url) =>
+    openTestStore({ url, applicationName: 'parley test' }),
+  )
+  assert.ok(adding && following)
+  const busy = await open({ db: following.db, directory: join(directory, 'busy'), openEmbedder })
+  t.after(async () => {
+    gate.resolve()
+    await busy.close()
+    await Promise.all([adding.close(), following.close()])
+    await own.drop()
+  })
+  await untilReady(busy)
+  const reply = ask(`${SAID} I run in Zanzibar.`, {}, busy.client)
+  const ofReply = () => asked.filter(({ texts }) => texts.some((text) => text.includes('Zanzibar')))
+  const ofOffers = () => asked.filter(({ texts }) => texts.some((text) => text.includes('Kettle')))
+  await until(() => ofReply().length > 0, WITHIN_MS)
+  for (let n = 0; n < 12; n++)
+    await addOffer(adding.db, { advertiser: 'Brew', domain: 'brew.example', headline: `Kettle ${n}` })
+  await until(() => ofOffers().flatMap(({ texts }) => texts).length >= 12, WITHIN_MS)
+  assert.ok(ofOffers().every(({ texts }) => texts.length <= 4))
+  const embedders = (some: typeof asked) => [...new Set(some.map(({ embedder }) => embedder))]
+  assert.deepEqual([embedders(ofReply()), embedders(ofOffers())], [[0], [1]])
+  gate.resolve()
+  assert.notEqual((await reply).outcome, 'deadline')
 })
 
 test('strangers are refused, and nothing that was said is logged', async () => {

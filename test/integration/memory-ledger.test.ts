@@ -296,7 +296,7 @@ async function atOneMoment<T>(work: (client: PoolClient) => Promise<T>): Promise
   }
 }
 
-/** What was used in the last minute is of another one now. */
+/** Moves the current minute back by one, so that its use belongs to the minute before. */
 async function passAMinute({ projects, tables }: Pair): Promise<void> {
   const ids = projects.map(({ id }) => id)
   await sql`update wallets set minute_started_at = minute_started_at - interval '1 minute'
@@ -307,7 +307,7 @@ async function passAMinute({ projects, tables }: Pair): Promise<void> {
   for (const row of tables.counts) row.minuteStartedMs -= MINUTE_MS
 }
 
-/** What was spent today was spent yesterday. */
+/** Moves today's spending to yesterday. */
 async function passADay({ projects, tables }: Pair): Promise<void> {
   await sql`update limit_counts set day_started_at = day_started_at - interval '1 day'
     where project_id = any (${projects.map(({ id }) => id)}::uuid[])`.execute(store.db)
@@ -364,7 +364,7 @@ async function compareCredit(pair: Pair, { id: projectId }: Project, amount: big
   await compareWallets(pair, `${where}: credit`)
 }
 
-/** Of what the wallet began with. */
+/** Takes back part of the first top-up, with which the wallet began. */
 async function compareTakeBack(pair: Pair, { id: projectId }: Project, amount: bigint, where: string): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select id from transfers where credit_account = ${projectId} and kind = 'topup' order by id limit 1`.execute(

@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => world.close())
 
-function say(id: string, messages: unknown[], options: { days?: number; projectId?: string } = {}): Promise<void> {
+function say(id: string, messages: unknown[], options: { days?: number; projectId?: string } = {}): Promise<unknown> {
   return recordTurn(world.store.db, {
     conversation: { projectId: options.projectId ?? project, id },
     callId: uuidv7(),

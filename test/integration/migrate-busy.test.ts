@@ -70,7 +70,7 @@ async function readLong(): Promise<{ pid: number; end(): Promise<unknown> }> {
   return { pid: await pidOf(reader), end: () => reader.query('commit') }
 }
 
-/** What calls do, one after the other; the longest of them. */
+/** Locks wallets as calls do, one after the other, and measures the longest wait. */
 async function callMeanwhile() {
   const caller = await connect('parley gateway')
   let longestMs = 0

@@ -29,7 +29,7 @@ after(async () => {
   await database.drop()
 })
 
-/** What became of each line, in the order given: 'approved', 'pending', or 'refused'. */
+/** Imports the lines and returns the outcome of each, in the order given: 'approved', 'pending', or 'refused'. */
 async function imported(name: string, lines: readonly Line[], fieldsOf: (text: string) => Item): Promise<string[]> {
   const shop = await addShop(store.db, name)
   const items = lines.map(({ text }, n) => itemOf(`${n}`, fieldsOf(text)))

@@ -56,7 +56,7 @@ async function nameOf(parent: string, day: number): Promise<string> {
   return rows[0]!.name
 }
 
-/** Of each table, the partitions of the last two days; they are dropped. */
+/** Drops the partitions of the last two days of each table and returns their names. */
 async function dropLastDays(): Promise<string[]> {
   const names: string[] = []
   for (const parent of PARENTS) for (const day of [13, 14]) names.push(await nameOf(parent, day))

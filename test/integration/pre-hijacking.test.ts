@@ -44,7 +44,7 @@ async function resetPassword(email: string, newPassword = OWN_PASSWORD): Promise
   await must(browser.send('POST /api/auth/reset-password', { body: { token, newPassword } }))
 }
 
-/** What would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
+/** Routes that would let a stranger stay, or make Parley write to others. One that is missing here fails the test. */
 const NEEDS_CONFIRMED = [
   'POST /api/advertisers/:advertiser/invitations',
   'POST /api/me/advertisers',

@@ -1,4 +1,4 @@
-/** What tenants and advertisers wrote, as it comes out on an operator's terminal and in files that people open. */
+/** Text by tenants and advertisers, as it comes out on an operator's terminal and in files that people open. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

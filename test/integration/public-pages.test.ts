@@ -15,7 +15,7 @@ import { createConsoleWorld, newPerson, openBrowser, type ConsoleWorld } from '.
 import { openTestStore } from '../support/database.ts'
 import { openPublicPages, type PublicPagesOfTest } from '../support/public-pages.ts'
 
-/** What strangers see, and what they do not. The pages are the sources of the built ones: the marks in them are the same. */
+/** The pages that strangers see, and what they do not show. Sources stand in for the built pages: their marks are the same. */
 
 const PAGES = join(import.meta.dirname, '../../dashboard')
 let world: ConsoleWorld

@@ -11,7 +11,7 @@ import { loginUrl } from '../support/logins.ts'
 import { openTestStore } from '../support/database.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
-/** What /readyz says of each role, and that it says it cheaply and without flapping. */
+/** The answers of /readyz for each role: correct, cheap and without flapping. */
 
 let world: World
 before(async () => {
@@ -186,8 +186,8 @@ test('jobs that fail are warned of and take nothing out: of a gateway, and of a 
 })
 
 test('a matcher is ready with its index, and beside other roles it takes none of them out', async () => {
-  const said = async (matcher: MatcherHealth, roles: string[]) => {
-    const planes = { roles, storeOf: () => world.store, runningWorker: () => undefined }
+  const said = async (matcher: MatcherHealth, roles: string[], store = world.store) => {
+    const planes = { roles, storeOf: () => store, runningWorker: () => undefined }
     const gateway = { health: { readiness: () => Promise.resolve({ missing: [], warnings: [] }) } } as never
     return healthOf({ ...planes, gateway, matcher: { health: matcher } as never }).readiness()
   }
@@ -196,6 +196,11 @@ test('a matcher is ready with its index, and beside other roles it takes none of
   const starting = 'The index of offers is not loaded yet.'
   assert.deepEqual(await said(ready, ['matcher']), { missing: [], warnings: [] })
   assert.deepEqual(await said({ ...ready, state: 'starting' }, ['matcher']), { missing: [starting], warnings: [] })
+  // It has the index, and does not answer from it while it hears nothing of the database.
+  const away = openTestStore({ url: 'postgres://nobody@127.0.0.1:1/nowhere', applicationName: 'readiness test' })
+  const unreached = { missing: ['The database does not answer.'], warnings: [] }
+  assert.deepEqual(await said({ ...ready, state: 'starting' }, ['matcher'], away), unreached)
+  await away.close()
   const why = 'It is switched off: The gates are not proven.'
   assert.deepEqual(await said(off, ['matcher']), { missing: [why], warnings: [] })
   assert.deepEqual(await said(off, ['gateway', 'matcher']), { missing: [], warnings: [`matcher: ${why}`] })

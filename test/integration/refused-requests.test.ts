@@ -221,7 +221,7 @@ test('what was refused goes with its project, also what a gateway writes down la
   assert.equal((await stored(kept)).length, 1)
 })
 
-/** Of the table, by anybody, so far. */
+/** The rows of refused_requests that all sessions have read so far. */
 async function readRows(): Promise<number> {
   // Statistics reach the table when a session is idle, or is told to.
   await new Promise((resolve) => setTimeout(resolve, 1_100))

@@ -10,7 +10,7 @@ import { parley } from '../support/commands.ts'
 import { asked, here, refused, told } from '../support/operator.ts'
 import { addProvider, complete, createWorld, until, type World } from '../support/world.ts'
 
-/** What operators have sent with the requests of a route, and what they are shown of a request before it is sent. */
+/** Settings that operators add to the requests of a route, and the preview of a request before it is sent. */
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const PEM = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -33,7 +33,7 @@ interface Format {
   carrier: string
   /** Where the request goes, behind the base URL. */
   to: string
-  /** What there is of `extra` in the body when the caller asks for a temperature of 0.3. */
+  /** The effect of `extra` on the body when the caller asks for a temperature of 0.3. */
   sent: Record<string, unknown>
 }
 

@@ -339,7 +339,7 @@ test('its credit is neither bought nor moved: not by a payment, a command or a s
     )
   }
   assert.equal((await walletOf(world.store, id)).balance, DOLLAR)
-  // What an operator gives and takes by hand is the operator's to decide.
+  // An operator may still give and take by hand.
   await told('wallet', 'grant', id, '1', '--reason', 'more to try')
   await told('wallet', 'adjust', id, '-0.5', '--reason', 'enough')
   assert.equal((await walletOf(world.store, id)).balance, (3n * DOLLAR) / 2n)
@@ -408,6 +408,18 @@ test('recommendations can be off or in test only, and no statement makes them sh
   const { body } = await must(person.send(`GET /api/projects/${id}/monetization`))
   assert.equal(body.obstacle, SANDBOX_REFUSALS.recommendations)
   await must(mode('test'))
+  const floor = (floorNanos: string) => person.send(`PATCH /api/projects/${id}/monetization`, { body: { floorNanos } })
+  const asked = await floor('100000000')
+  assert.deepEqual([asked.status, asked.body.message], [409, SANDBOX_REFUSALS.floor])
+  await must(floor('0'))
+  // A floor from the time when sandboxes had one hinders no other change, and can be sent again with it.
+  await world.store.db
+    .updateTable('monetization')
+    .set({ floor_nanos: 50_000_000n })
+    .where('project_id', '=', id)
+    .execute()
+  await must(floor('50000000'))
+  assert.equal((await floor('50000001')).status, 409)
 
   const { db } = world.store
   matcher.reply = { outcome: 'matched', match: await addOffer(db) }

@@ -144,7 +144,7 @@ test('while a live gateway lacks a secret, nothing is sealed under it, and the r
   const kept = await sealed()
   const env = { ...world.env, PARLEY_SECRET: rotation.at('swapped'), SECOND_KEY: 'sk-second-2222' }
   const lacking =
-    /^Nothing was sealed: secret 2 is missing at gateway [\da-f-]{36} \(started \S+\), gateway .* before you put it first\.$/m
+    /^Nothing was sealed: secret 2 is missing at the gateway started at \S+ \([\da-f-]{36}\), the gateway .* before you put it first\.$/m
   for (const command of ['secrets rewrap', 'provider key add simulator second --api-key-env SECOND_KEY']) {
     const { code, stderr } = await here(command.split(' '), { env })
     assert.equal(code, 1, command)

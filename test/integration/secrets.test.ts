@@ -105,8 +105,18 @@ test('a secret is forgotten when nothing needs it, and not before', async () => 
   const gateway = await startGateway(world, { PARLEY_SECRET: `2:${fresh},1:${old}` })
   assert.match(
     await refused('secrets', 'forget', '1'),
-    /^Secret 1 is still in use: gateway \S+ \(started .* has it\. Take it out/,
+    /^Secret 1 is still in use\. It is still listed by the gateway started at 20\S+Z \([\da-f-]{36}\)\. Take it out .* restart them and repeat this command\. A gateway that was killed counts for 60 s after its end\.$/m,
   )
+  // Another one, which ended without a word.
+  await db
+    .insertInto('gateways')
+    .values({ id: crypto.randomUUID(), secret_versions: [2, 1] })
+    .execute()
+  assert.match(
+    await refused('secrets', 'forget', '1'),
+    / by the gateway started at \S+ \(\S+\), the gateway started at /,
+  )
+  await db.deleteFrom('gateways').execute()
   await gateway.stop()
   assert.deepEqual(await numbers(), [1, 2, 3])
   assert.deepEqual(await asked('secrets', 'forget', '1'), { secret_version: 1, lost: false })

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LOGIN_VARIABLES } from '../../src/config.ts'
+import { LOGINS } from '../../src/store/database-logins.ts'
 import { parley, ROOT, start, type Started } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { loginUrl } from '../support/logins.ts'
 
 let database: TestDatabase
 let env: Record<string, string>
@@ -66,6 +71,31 @@ test('a defect drains and exits with 1, and the log has its place but not its te
   assert.match(served.output, /"level":"fatal".*"error":"TypeError","frames":\["at .*"msg":"crashed"/)
   assert.match(served.output, /"msg":"draining"/)
   assert.doesNotMatch(served.output, /what the user said/)
+})
+
+test('code that takes seconds to load keeps nothing from its connection to the database', async () => {
+  const slow = `import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) {
+      if (/\\/src\\/(console|matcher)\\/(server|matcher)\\.ts$/.test(url)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+      return next(url, context)
+    } })`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(slow)}`
+  // As in production: with one login for all planes, one of them has a connection open by then.
+  const logins = LOGINS.map((login) => [LOGIN_VARIABLES[login], loginUrl(database.url, login)])
+  const served = start(join(ROOT, 'bin/parley'), ['serve', 'gateway', 'worker', 'console', 'matcher'], {
+    env: {
+      ...env,
+      ...Object.fromEntries(logins),
+      NODE_OPTIONS,
+      PARLEY_MATCHER_PORT: '0',
+      PARLEY_MATCHER_DIR: join(tmpdir(), 'parley-models'),
+    },
+  })
+  running.push(served)
+  await served.untilPrinted(/"msg":"listening"/, 30_000)
+  await sleep(1_500)
+  assert.doesNotMatch(served.output, /no connection to the database came free|the database could not be reached/)
+  assert.equal(await served.end('SIGTERM', 20_000), 0, served.output)
 })
 
 test('a port that is taken is one sentence that names it', async () => {

@@ -146,7 +146,7 @@ const EMAIL = 'nobody@example.com'
 const PER_DAY = `sign-in/${EMAIL}/${IP}/day`
 const INVITE = 'POST /api/publishers/PUBLISHER/invitations'
 
-/** Whom it counts, how often in how long, and what is refused then: USER and PUBLISHER stand for the caller's ids. */
+/** Subject, most attempts, window, and the request that is refused then. USER and PUBLISHER stand for the caller's ids. */
 const LIMITS: [subject: string, most: number, windowMs: number, key: string, body?: object][] = [
   [`sign-in/${IP}`, 10, MINUTE_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],
   [`sign-in/${EMAIL}/${IP}`, 5, MINUTE_MS, 'POST /api/auth/sign-in/email', { email: EMAIL, password: 'x' }],

@@ -109,7 +109,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   advertiser_wallets: 'same',
   advertisers: 'same',
   alert_rules: 'same',
-  // Those that are over, and one or two that are open.
+  // Alerts that are over, and one or two that are open.
   alerts: (day) => [Math.min(day, daysOf(KEPT_MS.alerts)) - 1, Math.min(day + 1, daysOf(KEPT_MS.alerts)) + 3],
   applied_functions: 'same',
   audit_checkpoint: 'same',
@@ -119,7 +119,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   availability_days: forDays(daysOf(KEPT_MS.availabilityDays)),
   availability_slots: forDays(daysOf(KEPT_MS.availabilitySlots)),
   browser_sessions: forDays(1),
-  // Those that end, and one that is swept the day after.
+  // Calls that end, and one that is swept the day after.
   calls: untilArchived(PER_DAY.calls + 1),
   call_metadata: forDays(TEXT_DAYS, PER_DAY.calls),
   campaign_chances: forDays(daysOf(KEPT_MS.campaignChances)),
@@ -155,7 +155,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   invitations: forDays(7 + daysOf(KEPT_MS.invitations)),
   journal: 'view',
   key_pairs: 'same',
-  // Of end users: those of this month. Of browser sessions: as many as there are.
+  // This month's counts of end users, and one count for each browser session there is.
   limit_counts: () => [1, 33],
   limit_states: 'view',
   limits: () => [1, 3],

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createWorld, until, type World } from '../support/world.ts'
 
-/** What the limits are shortened to. How often a server looks for clients that exceed them stays as it is. */
+/** The shortened limits. How often a server looks for clients that exceed them stays as it is. */
 const SHORT_HEADERS_MS = 300
 const SHORT_REQUEST_MS = 900
 /** Generous for a busy machine, and far from the 30 s after which Node looks by itself. */
@@ -35,7 +35,7 @@ after(async () => {
   await rm(directory, { recursive: true })
 })
 
-/** Which of this process's servers answers there. */
+/** Finds the server of this process that answers at the address. */
 async function serverAt(url: string): Promise<Server> {
   let found: Server | undefined
   const onRequest = (message: unknown) => void (found = (message as { server: Server }).server)
@@ -49,7 +49,7 @@ const head = (...headers: string[]) => ['POST /match HTTP/1.1', 'host: parley', 
 const whole = 'GET /nothing-here HTTP/1.1\r\nhost: parley\r\n\r\n'
 const body = ['content-type: application/json', 'content-length: 100']
 
-/** What a client sends before it falls silent. */
+/** Everything that a client sends before it falls silent, by name. */
 const ATTACKS: Record<string, string> = {
   nothing: '',
   'half a line': 'POST /match HT',

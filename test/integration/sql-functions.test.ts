@@ -10,9 +10,9 @@ import { parley, run } from '../support/commands.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { changed, makeOtherVersion, type OtherVersion } from '../support/other-version.ts'
 
-/** What becomes of the functions of the database when a version of Parley with other ones comes. */
+/** The functions of the database when they are updated by a version of Parley that has other ones. */
 
-/** Whose version before this one kept its functions in migrations. */
+/** The first migration after functions moved out of migrations: the versions before it kept their functions there. */
 const FIRST_WITHOUT_FUNCTIONS = '0021'
 const TIME_OF_ID = 'functions/time_of_id.sql'
 const CHANGED = { [TIME_OF_ID]: changed(TIME_OF_ID, '/ 1000.0)', '/ 1000.0) -- changed') }

@@ -70,7 +70,7 @@ let store: Store
 const userId = uuidv7()
 const mine = newSite('mine', userId, 1)
 const theirs = newSite('theirs', userId, 2)
-/** What each read says of the first site while it is the only one. */
+/** The answer of each read about the first site while it is the only one. */
 const alone = new Map<string, unknown>()
 
 before(async () => {
@@ -292,6 +292,7 @@ const READS: Record<string, Read> = {
   findClicksOn: (db, its, other) =>
     clickPages.findClicksOn(db, its.projectId, [its.recommendationId, other.recommendationId]),
   findEarnings: (db, { projectId }) => earnings.findEarnings(db, projectId),
+  sumPending: (db, { publisherId }) => earnings.sumPending(db, publisherId),
   findDueEarnings: (db, { projectId }) => earnings.findDueEarnings(db, projectId),
   sumClicksByVerdict: (db, { projectId }) => earnings.sumClicksByVerdict(db, { projectId, ...DAYS }),
   sumEarnedByDay: (db, { projectId }) => earnings.sumEarnedByDay(db, { projectId, ...DAYS }),
@@ -306,7 +307,7 @@ const READS: Record<string, Read> = {
   'sumUsage by the day': (db, its) => usage.sumUsage(db, span(its, 'day')),
   sumUsageBriefly: (db, its) => usage.sumUsageBriefly(db, span(its, 'day')),
   sumUsageByGroup: (db, its) => usage.sumUsageByGroup(db, span(its, 'day'), 'project'),
-  sumUsageByTime: (db, its) => usage.sumUsageByTime(db, span(its, 'day')),
+  sumUsageBothWays: (db, its) => usage.sumUsageBothWays(db, span(its, 'day'), 'project'),
   sumUsageByTimeAndGroup: (db, its) => usage.sumUsageByTimeAndGroup(db, span(its, 'day'), 'key'),
   sumBilled: (db, its) => usage.sumBilled(db, span(its, 'day')),
   'listGroupNames of keys': (db, { projectId }) => usage.listGroupNames(db, 'key', [projectId]),
@@ -321,7 +322,7 @@ const READS: Record<string, Read> = {
   listEntries: (db, { projectId }) => wallets.listEntries(db, projectId, 10),
 }
 
-/** Of what is its own, and of what is the other's. */
+/** Reads with the ids of its own site, and with those of the other. */
 async function both<T>(its: Site, other: Site, read: (site: Site) => Promise<T>): Promise<T[]> {
   return [await read(its), await read(other)]
 }

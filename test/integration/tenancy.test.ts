@@ -23,7 +23,7 @@ after(async () => {
   await world.close()
 })
 
-/** What all publishers may read: it says nothing of any of them. */
+/** Tables that all publishers may read, as they say nothing about any of them. */
 const SHARED = ['models', 'price_versions', 'recommendation_switch', 'usage_progress']
 
 test('every table that belongs to a publisher or a project has row security and a policy', async () => {
@@ -141,7 +141,7 @@ test('a connection that goes back to the pool carries neither the role nor the n
   const count = async (tx: typeof db) => (await tx.selectFrom('projects').select('id').execute()).length
   assert.deepEqual(await everyConnection(db, count), Array<number>(10).fill(2))
   assert.deepEqual(await everyConnection(tenants.db, count), Array<number>(10).fill(0))
-  // Whoever takes the role and forgets to say for whom must not go on as the last one.
+  // A session that takes the role and does not say for whom must not continue as the last tenant.
   const countAsTenant = async (tx: typeof db) => {
     await sql`set local role parley_tenant`.execute(tx)
     return count(tx)

@@ -43,9 +43,9 @@ interface Statement {
   text: string | string[]
   /** `{project}` and its like stand for what `seed` has made, `{"json": …}` for a text. */
   values: unknown[]
-  /** Those that the code reads, and PostgreSQL's types of them. Others do not matter. */
+  /** The columns that the code reads, with their PostgreSQL types. Others do not matter. */
   columns: Record<string, string>
-  /** What is always the same in them. */
+  /** Values that are always the same in the rows. */
   rows: Record<string, unknown>[]
 }
 

@@ -33,7 +33,7 @@ const certificate = authority.issue(NAME)
 const isLoopback = (address: string) => address === '127.0.0.1'
 
 let database: TestDatabase
-/** Of the owner. */
+/** A store with the owner's login. */
 let store: Store
 let workers: Store[]
 let dns: DnsServer
@@ -55,7 +55,7 @@ after(async () => {
 
 type Verify = (secret: string, headers: Record<string, string>, body: string) => { id: string; data: { n: number } }
 
-/** What the guide shows. */
+/** The verifyWebhook that the guide shows. */
 async function documentedVerify(): Promise<Verify> {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/webhooks.md'), 'utf8')
   const [, code = ''] = /^```js\n([^]*?)^```$/m.exec(guide) ?? []
@@ -111,7 +111,7 @@ async function states(project: TestProject): Promise<Record<string, number>> {
 const OBJECTS = 50
 const EVENTS_EACH = 20
 
-test('1,000 events reach an endpoint that misbehaves in every way: each at least once, in order per object, signed, and nowhere else', async () => {
+test('1,000 events reach an endpoint that misbehaves in every way: each at least once, in order per object, signed, and nowhere else', async (t) => {
   zone = { [`A ${NAME}`]: ['127.0.0.1'] }
   const random = createRandom(7)
   const other = await createReceiver(authority.issue('inside.example.com'), {
@@ -123,6 +123,8 @@ test('1,000 events reach an endpoint that misbehaves in every way: each at least
     behave: () => (random.next() < 0.66 ? 'ok' : random.pick(BEHAVIOURS)),
     redirectTo: () => `https://127.0.0.1:${other.port}/inside`,
   })
+  // Also when this fails: what it left hanging would keep the file from ending.
+  t.after(() => Promise.all([endless.close(), other.close()]))
   const { project, endpoint } = await newEndpoint()
   const numbers = Array.from({ length: EVENTS_EACH }, (_, n) => n)
   for (let object = 0; object < OBJECTS; object++) await post(project, `object ${object}`, ...numbers)
@@ -157,7 +159,6 @@ test('1,000 events reach an endpoint that misbehaves in every way: each at least
       behaviour,
     )
   assert.ok(waits.length > 2, 'some were tried more than twice')
-  await Promise.all([endless.close(), other.close()])
 })
 
 /** Nothing is sent before what comes first was taken, nothing that was taken is sent again, and never two at once. */
@@ -207,7 +208,7 @@ test('a name is looked up once for a try: an answer that changes afterwards lead
     status: 200,
   })
   assert.equal(asked, 1)
-  // What was looked up, and what the socket says that it is connected to.
+  // The address that was looked up, and the one that the socket is connected to.
   assert.deepEqual(allowed, ['127.0.0.1', '127.0.0.1'])
   await receiver.close()
 })
@@ -280,7 +281,7 @@ test('two workers that look at the same moment never have the same delivery, and
     claimed.map(({ body }) => (JSON.parse(body) as { data: { n: number } }).data.n),
     [1, 1, 1],
   )
-  // Whoever has one keeps it, also from a worker that comes later.
+  // A worker keeps the delivery that it has claimed: one that comes later does not get it.
   const [, second] = workers
   assert.ok(second)
   assert.deepEqual(

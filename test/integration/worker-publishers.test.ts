@@ -166,7 +166,7 @@ test('owners are told of a balance below their threshold, not of one at it, once
     })
   }
   const mail = `${low.owner.email}: $1.00 of $1.000000001`
-  // What running calls hold is not spent yet.
+  // Money that running calls hold is not spent yet.
   const held = { projectId: enough.id, keyPairId: enough.keyPairId, callId: uuidv7(), want: 100n, min: 100n }
   const ledger = createTestLedger(store.ledgerPool)
   await ledger.hold({ ...held, modelId: 'm', priceVersion: 1n, hasIdempotencyKey: false })

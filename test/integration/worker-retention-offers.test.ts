@@ -13,7 +13,7 @@ import { addShop } from '../support/feeds.ts'
 import { createSchedule } from '../support/schedule.ts'
 import { at, createWorkerWorld, erasedBy, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
-/** What worker-retention.test.ts is for calls, of offers, recommendations and those who advertise. */
+/** The counterpart of worker-retention.test.ts for offers, recommendations and advertisers. */
 
 let world: WorkerWorld
 let store: Store

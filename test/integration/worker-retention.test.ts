@@ -16,7 +16,7 @@ import { refusalOf } from '../support/refused-requests.ts'
 import { at, createWorkerWorld, erasedBy, erasedRows, PERIODS_MS, type WorkerWorld } from '../support/worker-world.ts'
 
 /**
- * What is erased by its age, each with a row just past the edge and one just before it, under the worker's own login.
+ * Rows that are erased by their age, each with one just past the edge and one just before it, under the worker's own login.
  * test/integration/simulated-year.test.ts has all of them together.
  */
 
@@ -42,7 +42,7 @@ function idOfAge(ageMs: number): string {
 
 interface Talk {
   calledAgoMs: number
-  /** Of each of its messages. */
+  /** The time until the text of each of its messages is erased. Undefined: the messages have no text. */
   textGoesInMs?: number
   messages?: number
 }
@@ -63,7 +63,7 @@ async function addConversation(projectId: string, id: string, talk: Talk): Promi
     .execute()
 }
 
-/** Of a project: its conversations, the conversations that have messages, and those that have sums. */
+/** The conversations of a project, those with messages, and those with sums. */
 async function leftOf(projectId: string): Promise<string[][]> {
   const { rows } = await sql<{ ids: string[] }>`
     select array(select id from conversations where project_id = ${projectId} order by 1) as ids union all
@@ -383,7 +383,7 @@ test('a refused request is forgotten after 14 days, and at once when its project
   })
 })
 
-/** Of calls of these ages, each with one pair, and when that is due. */
+/** Adds one pair to each of several calls, given by age, with the time when it is due. */
 async function addMetadata(projectId: string, goesIn: Record<string, [ageMs: number, inMs: number]>): Promise<void> {
   for (const [value, [ageMs, inMs]] of Object.entries(goesIn))
     await store.db

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of one call: what its caller is told, what is charged, and what is noted of it. */
+/** Bugs in one call: in the answer to its caller, in the charge, and in the record of it. */
 export const CALLS: Mutant[] = [
   {
     bug: 'an answer that ended with the credit is neither stored nor kept for its Idempotency-Key',
@@ -85,10 +85,52 @@ export const CALLS: Mutant[] = [
   {
     bug: 'one answer without hidden thoughts makes the gateway forget that a model thinks unseen',
     file: 'src/gateway/metering/model-statistics.ts',
-    from: 'known.isHiding ||= hasHidden',
-    to: 'known.isHiding = hasHidden',
+    from: 'Math.max(0, this.hidesFor - 1)',
+    to: '0',
     test: 'src/gateway/metering/model-statistics.test.ts',
     title:
       'a model that was seen to think unseen is held to all that it may write, if the catalogue does not say how much',
+  },
+  {
+    bug: 'one publisher is believed by all others that a model thinks unseen',
+    file: 'src/gateway/metering/sightings.ts',
+    from: 'this.#before.ordinaryLeft > 0',
+    to: 'this.#last.ordinaryLeft > 0',
+    test: 'src/gateway/metering/model-statistics.test.ts',
+    title: 'what one publisher sees of hidden thoughts is its own; three calls of two publishers tell the others',
+  },
+  {
+    bug: 'one publisher keeps alive what another has seen of hidden thoughts long ago',
+    file: 'src/gateway/metering/sightings.ts',
+    from: '    this.#before.ordinaryLeft -= 1\n',
+    to: '',
+    test: 'src/gateway/metering/model-statistics.test.ts',
+    title: 'hidden thoughts are forgotten after 64 answers without any, by each publisher and by the others',
+  },
+  {
+    bug: 'lengths and ratios of one publisher are those of all who have none of their own',
+    file: 'src/gateway/metering/ranked.ts',
+    from: 'VOTERS_MIN = 2',
+    to: 'VOTERS_MIN = 1',
+    test: 'src/gateway/metering/model-statistics.test.ts',
+    title:
+      'a publisher is held by its own lengths and ratios; without any by the middle of the others, of whom one is not enough',
+  },
+  {
+    bug: 'text that a filter withheld is taken for hidden thoughts',
+    file: 'src/gateway/paid-call.ts',
+    from: "const isShown = finishReason === 'length' ||",
+    to: "const isShown = finishReason === 'length' || finishReason === 'content_filter' ||",
+    test: 'test/e2e/neighbours.test.ts',
+    title:
+      'what one tenant shows of a model that seems to think unseen changes no hold and no charge of its neighbours',
+  },
+  {
+    bug: 'an answer that was read on for a caller who is gone teaches nothing of hidden thoughts',
+    file: 'src/gateway/paid-call.ts',
+    from: 'note(gateway, call, plan.terms, { route, used, end, finishReason })',
+    to: 'note(gateway, call, plan.terms, { route, used, end, finishReason: call.facts.finishReason })',
+    test: 'test/e2e/hang-ups.test.ts',
+    title: 'who never waits for an end is read on, and pays for the thoughts that its next answers may hide',
   },
 ]

@@ -10,7 +10,7 @@ const LISTED = 'src/rules/clicks/networks.test.ts'
 const FOLLOWED = 'src/gateway/recommendations/data-centres.test.ts'
 const calledSo = (verdict: string) => `clicks of the corpus that are ${verdict} are called so`
 
-/** Which clicks on recommendations are paid for. */
+/** Bugs in the choice of the clicks on recommendations that are paid for. */
 export const CLICKS: Mutant[] = [
   {
     bug: 'clicks on recommendations of test mode are paid for',

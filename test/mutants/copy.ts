@@ -36,7 +36,7 @@ export async function copyTree(dir: string): Promise<Copy> {
   }
 }
 
-/** What git tracks or would track and is there, so that work in progress is judged too. */
+/** Returns the existing files that git tracks or would track, so that work in progress is judged too. */
 async function filesOfTree(): Promise<string[]> {
   const { stdout } = await promisify(execFile)(
     'git',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** What is told of the API, and how it is served. */
+/** Bugs in the description of the API, and in how it is served. */
 export const DOCS: Mutant[] = [
   {
     bug: 'the description does not say that a call can be refused because a payment was taken back',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of models to fall back on, and of one model's entry. */
+/** Bugs in fallback models, and in the entry of a single model. */
 export const FALLBACKS: Mutant[] = [
   {
     bug: 'a model to fall back on is charged at the price of the model that was asked for',

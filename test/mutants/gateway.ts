@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of keys, credit and the store. */
+/** Bugs in keys, credit and the store. */
 const CREDIT: Mutant[] = [
   {
     bug: 'a call that the wallet refuses keeps its claim of the Idempotency-Key',
@@ -128,7 +128,7 @@ const CREDIT: Mutant[] = [
   },
 ]
 
-/** Of repeated calls. */
+/** Bugs in repeated calls. */
 const RETRIES: Mutant[] = [
   {
     bug: 'a key and a body are replayed into another conversation',
@@ -174,7 +174,7 @@ const RETRIES: Mutant[] = [
   },
 ]
 
-/** Of what callers see. */
+/** Bugs that callers see. */
 const ANSWERS: Mutant[] = [
   {
     bug: 'pings are sent at fixed times, also between chunks that come all the time',
@@ -218,7 +218,7 @@ const ANSWERS: Mutant[] = [
   },
 ]
 
-/** Of providers and routes. */
+/** Bugs in providers and routes. */
 const ROUTES: Mutant[] = [
   {
     bug: 'a key that has failed the call is tried again by it',
@@ -246,7 +246,7 @@ const ROUTES: Mutant[] = [
   })),
 ]
 
-/** Of recommendations. */
+/** Bugs in recommendations. */
 const RECOMMENDATIONS: Mutant[] = [
   {
     bug: 'what a publisher sees in its playground is recorded as delivered',
@@ -307,7 +307,7 @@ const RECOMMENDATIONS: Mutant[] = [
   },
 ]
 
-/** Of what outlives a call. */
+/** Bugs in state that outlives a call. */
 const STANDING: Mutant[] = [
   {
     bug: 'a gateway whose ledger cannot be written says that it is ready',

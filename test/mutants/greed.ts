@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** What somebody could take that others pay for. */
+/** Bugs that would let someone take what others pay for. */
 export const GREED: Mutant[] = [
   {
     bug: 'sound is read at Vertex at the price of text',

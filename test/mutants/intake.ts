@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of what one caller may take before its body is read, and of what it may spoil for others. */
+/** Bugs in what one caller may take before its body is read, and in what it may spoil for others. */
 export const INTAKE: Mutant[] = [
   {
     bug: 'who guesses keys is counted towards no limit',

@@ -43,6 +43,7 @@ import { SPREAD_STORE } from './spread-store.ts'
 import { STORE_SCOPES } from './store-scopes.ts'
 import { STORE } from './store.ts'
 import { TOP_UPS } from './top-ups.ts'
+import { TURNS_OF_CONVERSATIONS } from './turns.ts'
 import { WEBHOOKS } from './webhooks.ts'
 import { WORKER_PUBLISHERS } from './worker-publishers.ts'
 import { WORKER } from './worker.ts'
@@ -93,6 +94,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_SCOPES,
   ...STORE,
   ...TOP_UPS,
+  ...TURNS_OF_CONVERSATIONS,
   ...WEBHOOKS,
   ...WORKER,
   ...WORKER_PUBLISHERS,

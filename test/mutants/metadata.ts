@@ -8,7 +8,7 @@ const LOCKS = 'test/integration/metadata-locks.test.ts'
 const COUNTED = 'src/store/calls/ignored-fields.ts'
 const COUNTS = 'test/integration/ignored-fields.test.ts'
 
-/** What callers send beside their question: metadata, and fields that nobody reads. */
+/** Bugs in the fields that callers send besides their question: metadata, and fields that Parley ignores. */
 export const METADATA: Mutant[] = [
   {
     bug: 'a seventeenth pair of metadata is kept',
@@ -169,7 +169,7 @@ export const METADATA: Mutant[] = [
   },
   {
     bug: 'a project that has used up a day keeps no metadata ever after',
-    file: RULES,
+    file: 'src/rules/daily-bytes.ts',
     from: 'kept?.day === day ? kept.bytes : 0',
     to: 'kept?.bytes ?? 0',
     test: 'src/gateway/call-metadata.test.ts',

@@ -1,6 +1,6 @@
 /** A bug to plant: one small edit, and the test that must then fail. */
 export interface Mutant {
-  /** What is wrong with the code once it is planted. */
+  /** The defect that the code has once it is planted. */
   bug: string
   file: string
   /** Occurs exactly once in the file. */

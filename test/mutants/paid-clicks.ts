@@ -1,10 +1,11 @@
 import type { Mutant } from './mutant.ts'
 
 const PAID = 'test/integration/clicks.test.ts'
+const OF_PUBLISHERS = 'test/integration/clicks-of-publishers.test.ts'
 const FOLLOWED = 'test/e2e/clicks.test.ts'
 const REPORTED = 'test/e2e/reader-reports.test.ts'
 
-/** What clicks cost, and who gets it. */
+/** Bugs in the cost of clicks, and in who gets the money. */
 export const PAID_CLICKS: Mutant[] = [
   {
     bug: 'a recommendation is paid for as often as it is clicked on',
@@ -33,10 +34,50 @@ export const PAID_CLICKS: Mutant[] = [
   {
     bug: 'who lowers a budget has the clicks on what was shown before for nothing',
     file: 'functions/clicks_apply.sql',
-    from: 'greatest(m.daily_budget_nanos, r.daily_budget_nanos)',
+    from: "greatest(m.daily_budget_nanos, (facts -> a.id::text ->> 'day')::int8)",
     to: 'm.daily_budget_nanos',
     test: PAID,
     title: 'a budget that is lowered holds for what is shown from then on: what was shown before is paid for',
+  },
+  {
+    bug: 'a click opens the calls of every day that is kept',
+    file: 'functions/clicks_sum.sql',
+    from: 'and c.id between first_call and last_call ',
+    to: '',
+    test: PAID,
+    title: 'a click opens of the many days that are kept only the one of its recommendation',
+  },
+  {
+    bug: 'a link opens the recommendations of every day that is kept',
+    file: 'functions/find_shown.sql',
+    from: 'and r.id between first and last',
+    to: '',
+    test: PAID,
+    title: 'a click opens of the many days that are kept only the one of its recommendation',
+  },
+  {
+    bug: 'a click is lost that comes while another version replaces the functions',
+    file: 'src/gateway/recommendations/clicks.ts',
+    from: '(error) => isUnavailable(error) || isFunctionMissing(error)',
+    to: 'isUnavailable',
+    test: 'test/integration/clicks-outage.test.ts',
+    title: 'a click that comes while another version replaces the functions is stored once they are there',
+  },
+  {
+    bug: 'a click costs next to nothing where no other advertiser bids',
+    file: 'src/recommend/match.ts',
+    from: 'floorNanos > BID_MIN ? floorNanos : BID_MIN',
+    to: 'floorNanos',
+    test: 'test/integration/matcher.test.ts',
+    title: 'relevance and the floor are asked for after everything else',
+  },
+  {
+    bug: 'a sandbox finds out by its floor what an advertiser would pay',
+    file: 'src/actions/recommendations/monetization.ts',
+    from: '(settings.floorNanos ?? 0n) > 0n &&',
+    to: 'false &&',
+    test: 'test/integration/sandboxes.test.ts',
+    title: 'recommendations can be off or in test only, and no statement makes them shown',
   },
   {
     bug: 'a recommendation is shown though its campaign has spent its budget',
@@ -55,15 +96,40 @@ export const PAID_CLICKS: Mutant[] = [
     title: 'a site that makes a session to be its own reader is not paid for its own clicks',
   },
   {
-    bug: 'clicks of one network are counted in all projects together',
+    bug: 'clicks of one network are counted at all publishers together',
     file: 'functions/clicks_before.sql',
-    from: `(k.network_tag, k.project_id, k.id) >=
-              (a.network_tag, a.project_id, first_id_of(time_of_id(a.id) - interval '10 minutes'))
-            and (k.network_tag, k.project_id, k.id) < (a.network_tag, a.project_id, a.id)`,
-    to: `k.network_tag = a.network_tag and k.id >= first_id_of(time_of_id(a.id) - interval '10 minutes') and k.id < a.id`,
+    from: `(k.network_tag, k.project_id, k.id) >= (a.network_tag, p.id::uuid, a.since)
+            and (k.network_tag, k.project_id, k.id) < (a.network_tag, p.id::uuid, a.id)`,
+    to: `k.network_tag = a.network_tag and k.id >= a.since and k.id < a.id`,
     test: PAID,
     title:
-      'the sixth click of one network in ten minutes is too many, in one project; another network and a later one are not',
+      'the sixth click of one network in ten minutes is too many, at one publisher; another network and a later one are not',
+  },
+  {
+    bug: 'who has a hundred projects is paid a hundred times as often for the clicks of one network',
+    file: 'functions/clicks_before.sql',
+    from: 'on p.publisher_id = mine.publisher_id',
+    to: 'on p.id = mine.id',
+    test: OF_PUBLISHERS,
+    title:
+      'the sixth click of one network in ten minutes is too many in all projects of a publisher together, one by one and at once',
+  },
+  {
+    bug: 'an advertiser pays for clicks on what a deleted project has shown',
+    file: 'functions/clicks_apply.sql',
+    from: 'p.archived_at is null and u.activated_at is not null',
+    to: 'u.activated_at is not null',
+    test: OF_PUBLISHERS,
+    title:
+      'what a project has shown that is deleted, or whose publisher is deactivated, still leads on, and costs and earns nothing',
+  },
+  {
+    bug: 'clicks on two projects of a publisher are counted at once, and neither sees the other',
+    file: 'functions/clicks_apply.sql',
+    from: "'clicks of ' || p.value",
+    to: "'clicks of ' || p.key",
+    test: OF_PUBLISHERS,
+    title: 'clicks on two projects of a publisher at the same moment are counted one after the other',
   },
   {
     bug: 'a click goes through all clicks of its project, where nothing is known of the table',
@@ -73,6 +139,23 @@ export const PAID_CLICKS: Mutant[] = [
     test: PAID,
     title:
       'a click looks at what its own network has followed, and not at all that its project had, also where nothing is known of the table',
+  },
+  {
+    bug: 'pending earnings are lost with a project without a word',
+    file: 'src/actions/projects/projects.ts',
+    from: 'const left = creditLeftInWords(balance, pending)',
+    to: 'const left = creditLeftInWords(balance, 0n)',
+    test: 'test/integration/console-project-settings.test.ts',
+    title:
+      'a project with pending earnings is deleted only when they may be lost, and then they end in its wallet, to the last nano',
+  },
+  {
+    bug: 'pending earnings are lost with an account without a word',
+    file: 'src/actions/accounts/people.ts',
+    from: 'if (pending > 0n)',
+    to: 'if (pending < 0n)',
+    test: 'test/integration/console-accounts.test.ts',
+    title: 'an account is not deleted while a project of it has pending earnings, but after it was deleted with them',
   },
   {
     bug: 'earnings are released at once',

@@ -40,8 +40,8 @@ export const PROMPT_CACHING: Mutant[] = [
   },
   {
     bug: 'how a conversation began is not stored, so that other gateways do not know it',
-    file: 'src/gateway/conversations/conversations.ts',
-    from: '        opening,\n',
+    file: 'src/gateway/conversations/turns.ts',
+    from: '      opening,\n',
     to: '',
     test: E2E,
     title: 'anthropic: from the third turn on each reads all that the one before has sent',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** What strangers would learn, or be told wrongly. */
+/** Bugs through which strangers would learn something, or be told something wrong. */
 
 const PAGES = 'test/integration/public-pages.test.ts'
 const RULES = 'src/rules/upstreams/availability.test.ts'

@@ -166,4 +166,13 @@ export const RECOMMEND: Mutant[] = [
     test: 'test/e2e/recommendations.test.ts',
     title: 'the hint that decided a match is written down with it, and none where the offer’s own words did',
   },
+  {
+    bug: 'an encoder that ends a second time is not opened again',
+    file: 'src/recommend/embedding/lasting-embedder.ts',
+    from: '        reopening = reopenWhenEnded()\n',
+    to: '',
+    test: 'src/recommend/embedding/lasting-embedder.test.ts',
+    title:
+      'an embedder that ends by itself is opened again, however many attempts that takes, and questions fail in between',
+  },
 ]

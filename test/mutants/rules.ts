@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of money. */
+/** Bugs in the handling of money. */
 const MONEY: Mutant[] = [
   {
     bug: 'a missing report lets a completed answer cost more than was held',
@@ -45,7 +45,7 @@ const MONEY: Mutant[] = [
   },
 ]
 
-/** Of keys and requests. */
+/** Bugs in keys and requests. */
 const REQUESTS: Mutant[] = [
   {
     bug: 'some characters of keys are likelier than others',
@@ -121,7 +121,7 @@ const REQUESTS: Mutant[] = [
   },
 ]
 
-/** Of routes and recommendations. */
+/** Bugs in routes and recommendations. */
 const CHOICES: Mutant[] = [
   {
     bug: 'a breaker opens when exactly half have failed',

@@ -91,7 +91,7 @@ function titlesOf(mutants: readonly Mutant[]): string[] {
   return mutants.map(({ title }) => title)
 }
 
-/** Of bugs with one test file. Answers what does not pass there on the code as it is. */
+/** Checks the tests of bugs that share a test file. Returns the titles that do not pass on the code as it is. */
 async function checkUntouched(copy: Copy, mutants: Mutant[]): Promise<string[]> {
   const { results, timedOut } = await runTests(copy, mutants)
   const titles = titlesOf(mutants)

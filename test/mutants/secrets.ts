@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Of the root secret: replacing it, and having a wrong one. */
+/** Bugs in replacing the root secret, and in noticing a wrong one. */
 const ONCE =
   'an Idempotency-Key that is sent to two gateways is charged once, whichever steps of a rotation they are at'
 const WRONG = 'a process with a wrong secret does not start, whichever role it has, and says which one is wrong'

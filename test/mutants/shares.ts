@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** What one tenant may have of what all share. */
+/** Bugs in the share that one tenant may have of what all use. */
 export const SHARES: Mutant[] = [
   {
     bug: 'whoever floods a queue has all that runs',

@@ -119,29 +119,27 @@ export const SPREAD_GATEWAY: Mutant[] = [
   },
   {
     bug: 'what was learned of answer lengths and token ratios is sorted as text: 1000 comes before 9',
-    file: 'src/gateway/metering/model-statistics.ts',
-    from: 'sorted = ring.toSorted((a, b) => a - b)',
-    to: 'sorted = ring.toSorted()',
+    file: 'src/gateway/metering/ranked.ts',
+    from: 'numbers.toSorted((a, b) => a - b)',
+    to: 'numbers.toSorted()',
     test: 'src/gateway/metering/model-statistics.test.ts',
     title: 'what was learned is ranked as numbers, however many digits they have',
   },
   {
     bug: 'writes of conversations are not remembered while they run',
-    file: 'src/gateway/conversations/conversations.ts',
-    from: '      running.add(write)\n',
+    file: 'src/gateway/conversations/turns.ts',
+    from: '      running.add(written)\n',
     to: '',
     test: 'test/integration/store-trouble.test.ts',
-    title:
-      'at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room',
+    title: 'half of the 500 turns that wait are for all others, stopping waits for every one, and the next finds room',
   },
   {
     bug: 'stopping does not wait for conversations that are being written',
-    file: 'src/gateway/conversations/conversations.ts',
+    file: 'src/gateway/conversations/turns.ts',
     from: '      await Promise.all(running)\n',
     to: '',
     test: 'test/integration/store-trouble.test.ts',
-    title:
-      'at most 500 turns of conversations wait for the store, stopping waits for them all, and the next finds room',
+    title: 'half of the 500 turns that wait are for all others, stopping waits for every one, and the next finds room',
   },
   {
     bug: 'when a deployment works again for everybody, it stays closed to the publishers for whom it had failed',
@@ -218,8 +216,8 @@ export const SPREAD_GATEWAY: Mutant[] = [
   {
     bug: 'an answer that ended with the credit is missing in its conversation',
     file: 'src/gateway/chat-completions.ts',
-    from: 'gateway.conversations.record(call, request, isAnswered ? reply.message() : undefined)',
-    to: `gateway.conversations.record(call, request, outcome === 'completed' ? reply.message() : undefined)`,
+    from: 'gateway.conversations.record(call, request, isWorkedOn, isAnswered ? reply.message() : undefined)',
+    to: 'gateway.conversations.record(call, request, isWorkedOn, undefined)',
     test: 'test/e2e/wallet-limits.test.ts',
     title: 'an answer that was cut where the wallet ends is kept: in its conversation, and for a retry with its key',
   },

@@ -7,8 +7,8 @@ export interface Result {
 export type Verdict = 'caught' | 'hung' | 'SURVIVED' | 'BROKEN'
 
 /**
- * What the results say of a planted bug. Only the test that is meant to notice it can: a file that cannot even be loaded
- * says that the edit was no good. A test that never ends is noticed by everybody.
+ * Judges a planted bug by the results. Only the test that is meant to notice it counts: a file that cannot even be loaded
+ * says that the edit was no good. Everyone notices a test that never ends.
  */
 export function verdictOf(title: string, results: readonly Result[], timedOut: boolean): Verdict {
   const own = results.filter((result) => result.title === title)
@@ -17,7 +17,7 @@ export function verdictOf(title: string, results: readonly Result[], timedOut: b
   return timedOut ? 'hung' : 'BROKEN'
 }
 
-/** Which of the titles did not pass on the code as it is: a test that fails anyway catches nothing. */
+/** Returns the titles that did not pass on the code as it is: a test that fails anyway catches nothing. */
 export function unsoundTitles(titles: readonly string[], results: readonly Result[]): string[] {
   return titles.filter((title) => {
     const own = results.filter((result) => result.title === title)

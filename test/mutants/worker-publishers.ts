@@ -137,7 +137,7 @@ export const WORKER_PUBLISHERS: Mutant[] = [
   {
     bug: 'a check that was cut short by a stop is written down',
     file: 'src/worker/check-domains.ts',
-    from: `  // What was asked for a process that ends may have been cut short.
+    from: `  // The check may have been cut short, because this process is ending.
   if (options.signal.aborted) return
 `,
     to: '',

@@ -1,4 +1,4 @@
-/** What a hostile or careless tenant does, until it is told to stop. All of it is within what its keys allow. */
+/** The attacks of a hostile or careless tenant, which go on until it is told to stop. All are within what its keys allow. */
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -116,7 +116,7 @@ const UNREAD_MS = 2_000
 const MATCHED_AT_ONCE = 96
 /** Fast enough to fill a matcher, and slow enough for a gateway. */
 const MATCHED_AGAIN_MS = 1_000
-/** What a network takes: nobody comes again sooner. */
+/** The delay of a network: no client can ask again sooner. */
 const AGAIN_MS = 20
 const LARGE_BODIES = [
   Buffer.from(bodyOf({ text: 'é'.repeat(4_000_000) })),
@@ -125,7 +125,7 @@ const LARGE_BODIES = [
 /** As long as what is embedded of it, so that each costs a matcher as much as one can. */
 const LONG_QUESTION = `Which noise-cancelling headphones should I buy for long flights? ${'I fly across the ocean twice a month, sit beside the engines, and want to sleep and to hear my own music. '.repeat(12)}`
 
-/** What no statement of the database can take, if it gets that far. */
+/** Returns a request that no statement of the database can take, if it gets that far. */
 function poisonOf(n: number): string {
   const most = Number.MAX_SAFE_INTEGER
   const poisons = [

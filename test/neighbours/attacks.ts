@@ -3,15 +3,15 @@ import type { Habit } from './quiet.ts'
 import { sumOf, textOf } from './verdict.ts'
 
 export interface Attack {
-  /** Of attackers.ts. */
+  /** A name in attackers.ts. */
   name: string
-  /** What the quiet tenant does meanwhile. */
+  /** The activity of the quiet tenant during the attack. */
   habit: Habit
   /** The process that is attacked. */
   target: 'gateway' | 'console' | 'matcher'
   /** For the gateway. */
   env?: Record<string, string>
-  /** What is missing from how the attacker's requests ended, if anything: a broken attacker must not look like a good wall. */
+  /** Names the endings that the attacker's requests lack, if any: a broken attacker must not look like a good wall. */
   missingFrom(tally: Record<string, number>, seconds: number): string | undefined
 }
 

@@ -4,7 +4,7 @@ import { createCaller, type Received, type Sent } from './exchange.ts'
 import { GUIDE_MODEL, MODEL, type Tenant } from './tenants.ts'
 import { figuresOf, NO_RECOMMENDATION, type Figures } from './verdict.ts'
 
-/** What it does, and what every attack is measured by. */
+/** The activity of the quiet tenant, by which every attack is measured. */
 export type Habit = 'calls' | 'console' | 'recommendations'
 
 export interface QuietTenant {
@@ -56,7 +56,7 @@ export function createQuietTenant(habit: Habit, tenant: Tenant, urls: { gateway:
 
 interface Question extends Sent {
   url: string
-  /** What is wrong with the answer, if anything. */
+  /** Returns the problem with the answer, if there is one. */
   complain(received: Received): string | undefined
 }
 

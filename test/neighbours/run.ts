@@ -31,7 +31,7 @@ if (chosen.length === 0) throw new Error(`--only is part of one of: ${ATTACKS.ma
 if (process.platform !== 'linux') throw new Error('neighbours needs Linux: it reads the memory of processes in /proc')
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // What was started is ended by the reaper, which notices that this process is gone.
+  // The reaper ends everything that was started: it notices that this process is gone.
   process.on(signal, () => process.exit(130))
 }
 // Until the report says otherwise: also a run that ends before it is a failure.

@@ -34,7 +34,7 @@ export interface Gateway {
 }
 
 const READY_WITHIN_MS = 60_000
-/** Of tenants.ts. */
+/** The number of offers that tenants.ts adds. */
 const OFFERS = 2n
 
 export async function startSystem(): Promise<System> {

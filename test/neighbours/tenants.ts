@@ -1,4 +1,4 @@
-/** Who is there: a tenant that is quiet, and one that is not. */
+/** The tenants: one that is quiet, and one that is not. */
 import { seedCalls } from '../../scripts/seed-calls.ts'
 import { createPasswords } from '../../src/platform/passwords.ts'
 import type { Secrets } from '../../src/platform/secrets.ts'
@@ -13,7 +13,7 @@ export interface Tenants {
   attacker: Tenant & {
     /** Without a cent. */
     poor: TestProject
-    /** Whose pages have many calls to look through. */
+    /** The id of a project whose pages have many calls to look through. */
     busy: string
   }
 }
@@ -21,11 +21,11 @@ export interface Tenants {
 export interface Tenant {
   /** With credit, and with recommendations. */
   project: TestProject
-  /** Of somebody who is signed in to the console. */
+  /** The session cookie of a user who is signed in to the console. */
   cookie: string
 }
 
-/** What both call. The simulator does what the last message says. */
+/** The model that both tenants call. The simulator does what the last message says. */
 export const MODEL = 'shared'
 /** Nobody has said how much it may write. */
 export const UNBOUNDED_MODEL = 'unbounded'

@@ -1,9 +1,9 @@
-/** What an attack may do to the quiet tenant, and whether there was one at all. */
+/** The bounds on what an attack may do to the quiet tenant, and the check that there was an attack at all. */
 
 /** How a number of answers came. */
 export interface Figures {
   calls: number
-  /** What was wrong with those that failed, and how often. */
+  /** The problems of failed calls, with how often each occurred. */
   failures: Record<string, number>
   p50Ms: number
   p99Ms: number
@@ -15,7 +15,7 @@ export interface Observation {
   peakBytes: number
   /** How the attacker's own requests ended. */
   tally: Record<string, number>
-  /** Of processes that ended by themselves. */
+  /** The output of attacked processes that ended by themselves. */
   crashes: readonly string[]
   /** Was the machine ours all the while? If not, times say nothing. */
   isCalm: boolean
@@ -27,7 +27,7 @@ export interface Complaint {
   isOfTime: boolean
 }
 
-/** What becomes of a recommendation that is not there in time. The call is answered, so few of them are no failure. */
+/** The complaint about a recommendation that is not there in time. The call is answered, so a few of them are no failure. */
 export const NO_RECOMMENDATION = 'no recommendation'
 const NO_RECOMMENDATION_SHARE_MAX = 0.1
 

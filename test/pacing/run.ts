@@ -26,7 +26,7 @@ function lineOf(pacing: Pacing, { spent, spentByHour, serves, clicks, unpaid }: 
   )
 }
 
-/** What was spent by each hour, and how busy it was. */
+/** Draws the spending up to each hour, and how busy the hour was. */
 function chartOf(): string {
   const [width, height, left, top] = [640, 300, 56, 24]
   const x = (hour: number) => left + (hour / 24) * (width - left - 100)

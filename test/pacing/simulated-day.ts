@@ -89,7 +89,7 @@ export function simulateDay(options: DayOptions): SimulatedDay {
   return day
 }
 
-/** What is planned for an hour, in nanos. */
+/** Returns the spending planned for an hour, in nanos. */
 export function plannedForHour(pacing: Pacing, budgetNanos: bigint, hour: number): number {
   return Number(budgetNanos) * (plannedShare(pacing, (hour + 1) / 24) - plannedShare(pacing, hour / 24))
 }

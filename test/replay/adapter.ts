@@ -1,4 +1,4 @@
-/** What the gateway makes of a capture: its own transport and adapter, over a socket, from a server that plays it. */
+/** The gateway's reading of a capture: its own transport and adapter read it over a socket, from a server that plays it. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -83,7 +83,7 @@ async function collect(chunks: AsyncIterable<readonly Chunk[]>): Promise<Made> {
     for await (const batch of chunks) for (const chunk of batch) add(made, calls, chunk)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    // What a model wrote and nobody can use is the answer, where another try gives no better one.
+    // Unusable text from a model is its answer if another try gives nothing better.
     for (const chunk of error.answerAsIs ?? []) add(made, calls, chunk)
     made.failedWith = error.answerAsIs ? undefined : error.kind
     made.status = error.status

@@ -3,7 +3,7 @@ import type { Made } from './adapter.ts'
 import type { Capture, Format } from './captures.ts'
 import type { Call, Reading } from './reading.ts'
 
-/** What callers are told, for what providers say; what is not listed is said by no capture, and is `stop`. */
+/** The caller's finish reason for each of the provider's. Reasons that are not listed occur in no capture, and become `stop`. */
 const ENDINGS: Record<Format, Record<string, string>> = {
   'openai-compatible': {
     stop: 'stop',

@@ -1,4 +1,4 @@
-/** What is no fault of the gateway's, by name. */
+/** Names the differences that are not the gateway's fault. */
 import type { Reading } from './reading.ts'
 
 /** Undefined: nothing explains it. */

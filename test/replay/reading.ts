@@ -1,6 +1,6 @@
 /**
- * What a capture says, read without any of the gateway's code: the text, the thoughts, the calls, how it ended and what it
- * came to. Written after the providers' documentation, so that a mistake of an adapter is not made twice.
+ * Reads a capture without any of the gateway's code: the text, the thoughts, the calls, the ending and the usage. Written
+ * after the providers' documentation, so that a mistake of an adapter is not made twice.
  */
 import { jsonIn, type Capture } from './captures.ts'
 import { framesOf } from './event-frames.ts'
@@ -23,7 +23,7 @@ export interface Reading {
   usage: { prompt: number; cached: number; completion: number } | undefined
   /** The provider says that it failed. */
   hasFailed: boolean
-  /** What is in it beyond an answer in words and calls. */
+  /** Contents beyond an answer in words and calls. */
   extras: Set<string>
 }
 
@@ -73,7 +73,7 @@ function readOpenAI(event: Json, draft: Draft): void {
   }
 }
 
-/** What a model wrote, and Groq could not use, is still what it wrote. */
+/** A model's text is still its answer if Groq could not use it. */
 function failOpenAI(event: Json, draft: Draft): void {
   const isOfModel = text(event, 'error', 'code') === 'tool_use_failed' && draft.text + draft.reasoning !== ''
   if (isOfModel) draft.ending = 'stop'

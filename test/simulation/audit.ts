@@ -12,7 +12,7 @@ export interface Auditor {
   watch(items: readonly LedgerItem[]): (answers: readonly LedgerAnswer[]) => void
 }
 
-/** What was in the books before a statement. */
+/** The books before a statement. */
 interface Before {
   available: Map<string, Nanos>
   holds: Map<string, HoldRow>
@@ -20,7 +20,7 @@ interface Before {
 }
 
 export function createAuditor(tables: Tables, report: Report): Auditor {
-  /** What each call has asked for: the hold, and each extension once however often it was sent. */
+  /** The amounts that each call has asked for: the hold, and each extension once however often it was sent. */
   const asked = new Map<string, Map<string, Nanos>>()
   /** Sent again, an item is the same object. */
   const applied = new WeakSet<LedgerItem>()
@@ -72,7 +72,7 @@ export function createAuditor(tables: Tables, report: Report): Auditor {
   }
 }
 
-/** What the budgets of a hold, or of one that should grow, have left. */
+/** Returns the amount left in the budgets of a new hold, or of one that should grow. Undefined: no budget, or no such hold. */
 function leftFor(tables: Tables, item: Exclude<LedgerItem, { part: 'settle' }>): Nanos | undefined {
   const who = item.part === 'hold' ? item.request : tables.holds.get(item.request.callId)
   return who && budgetLeftFor(tables, who.keyPairId, who.endUserId)

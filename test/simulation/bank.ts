@@ -115,8 +115,8 @@ function createReturns(tables: Tables, statement: Statement, report: Report) {
 }
 
 /**
- * What a bank has taken is in the books in full and once, whatever the wallet had; and the wallet has what is left after
- * all that was taken, whichever came first.
+ * An amount that a bank has taken is in the books in full and once, whatever the wallet had. The wallet has the rest after
+ * everything that was taken, whatever the order.
  */
 function checkReturns(tables: Tables, projectId: string, returns: readonly Return[], report: Report): void {
   let left = transferOf(tables, firstTopUpOf(projectId))?.amount ?? 0n

@@ -3,8 +3,8 @@ import type { CountRow, LimitRow, Tables } from './memory-tables.ts'
 import type { Report } from './wallet-invariants.ts'
 
 /**
- * What is true of budgets at every moment, by what was paid and what is held alone. A run is over within a day, and its limits
- * are there from the start: so a day's budget is one in total.
+ * Checks what must be true of budgets at every moment, judged only by what was paid and what is held. A run is over within a
+ * day, and its limits exist from the start, so a day's budget is one in total.
  */
 export function checkBudgets(tables: Tables, report: Report): void {
   for (const [who, use] of usesOf(tables)) {
@@ -21,7 +21,7 @@ export function checkBudgets(tables: Tables, report: Report): void {
   }
 }
 
-/** What the budgets of a call have left. Undefined: it has none. */
+/** Returns the least amount left in the budgets of a call. Undefined: it has none. */
 export function budgetLeftFor(tables: Tables, keyPairId: string, endUserId: string | undefined): Nanos | undefined {
   const lefts = usesOf(tables).flatMap(([, { row, spent, held }]) => {
     const nanos = row.subject === keyPairId || row.subject === endUserId ? budgetOf(tables, row) : undefined

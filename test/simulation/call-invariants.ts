@@ -15,7 +15,7 @@ import { modelBy } from './models.ts'
 import { isRepeatable } from './route-invariants.ts'
 import type { Report } from './wallet-invariants.ts'
 
-/** What the books must say of a call, judged only by what its caller, its providers and the store saw. */
+/** The invariants of a call in the books, judged only by what its caller, its providers and the store saw. */
 
 /** Before a provider is asked: the wallet has set aside what the answer may cost at most. */
 export function checkRequest(record: CallRecord, report: Report): void {
@@ -223,7 +223,7 @@ function countedUsage(record: CallRecord, last: AttemptRecord, outcome: CallOutc
   // A provider that finished unreported, or broke, while it was read on: that was not its caller's doing.
   const input = countedPrompt(last, isUsedUp || (isCancelled && last.end === 'aborted'))
   const known = soFar ? judged(record, last, soFar).usage : { ...NO_USAGE, input }
-  // What was reported with the first chunk, and the thoughts that were shown since.
+  // The report with the first chunk, and the thoughts that were shown since.
   const since = last.thoughtTokens - (soFar ? firstTokensOf(last) : 0)
   const usage = { ...known, output: last.textTokens, reasoning: known.reasoning + since }
   const isInTheDark = modelBy(record.plan.model).figures.reasoning !== 0 && !((soFar?.reasoning ?? 0) > 0)
@@ -239,7 +239,7 @@ function countedUsage(record: CallRecord, last: AttemptRecord, outcome: CallOutc
 const WINDOW = 128_000
 const IMAGE_TOKENS = { usual: 1_600, most: 65_536 }
 
-/** Whoever ends a call before anybody knows what its images came to, pays for the largest. */
+/** A caller that ends its call before the tokens of its images are known pays for the largest images. */
 function countedPrompt({ promptTextTokens, images }: AttemptRecord, isCallersEnd: boolean): number {
   const usual = promptTextTokens + images * IMAGE_TOKENS.usual
   return isCallersEnd ? Math.min(promptTextTokens + images * IMAGE_TOKENS.most, Math.max(usual, WINDOW)) : usual
@@ -255,7 +255,7 @@ function outputMaxOf({ plan }: CallRecord, { maxTokens }: AttemptRecord): number
   return maxTokens ?? modelBy(plan.model).maxOutputTokens ?? OUTPUT_MAX_UNKNOWN
 }
 
-/** What of a report is possible; the rule itself has tests of its own. */
+/** Returns the possible part of a report; the rule itself has its own tests. */
 function judged(record: CallRecord, last: AttemptRecord, reported: Usage): Used {
   const { figures } = modelBy(record.plan.model)
   const chunks = last.given.filter(isContent)

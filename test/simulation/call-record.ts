@@ -7,7 +7,7 @@ import type { Call } from '../../src/gateway/call.ts'
 import type { Process } from './clock.ts'
 import type { CallPlan } from './scenario.ts'
 
-/** What everybody around a call saw of it: the caller, the providers and the store, but not the gateway itself. */
+/** A call as everyone around it saw it: the caller, the providers and the store, but not the gateway itself. */
 export interface CallRecord {
   readonly id: string
   readonly projectId: string
@@ -15,7 +15,7 @@ export interface CallRecord {
   /** Its gateway. */
   readonly process: Process
   readonly attempts: AttemptRecord[]
-  /** What its gateway made of it, whether or not the caller was still there to receive it. */
+  /** The chunks that its gateway answered with, whether or not the caller was still there to receive them. */
   readonly answered: ReplyChunk[]
   /** Why it was cut off from outside, if it was. */
   abortedBy: 'caller' | 'shut_down' | undefined
@@ -25,7 +25,7 @@ export interface CallRecord {
   end: { kind: 'returned' } | { kind: 'threw'; error: unknown } | undefined
   /** The totals of its hold, in the order in which the store granted them. */
   readonly granted: Nanos[]
-  /** What its gateway sent to be settled; sent again, it is the same object. */
+  /** Settlements that its gateway sent; one that is sent again is the same object. */
   readonly settlements: Set<Settlement>
   replayed: Call['progress']['replayed']
 }
@@ -41,13 +41,13 @@ export interface AttemptRecord {
   images: number
   /** The request has reached the provider. */
   isSent: boolean
-  /** What it has thought unseen, as far as it came. */
+  /** Tokens that it has thought unseen so far. */
   hiddenTokens: number
   given: Chunk[]
-  /** Of text and calls, and of thoughts that were shown. */
+  /** Tokens of text and tool calls; `thoughtTokens` counts the thoughts that were shown. */
   textTokens: number
   thoughtTokens: number
-  /** What the provider asks for it: what it had made when it ended, also what nobody has read. */
+  /** The provider's bill: everything that it had made when the attempt ended, read or not. */
   billed: Usage
   /** `left`: the gateway stopped reading. Undefined: it runs. */
   end: 'complete' | 'aborted' | 'left' | UpstreamErrorKind | undefined

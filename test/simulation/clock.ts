@@ -5,7 +5,7 @@
  */
 export interface Clock {
   readonly nowMs: number
-  /** Whose event runs now: what its code starts belongs to the same process. */
+  /** The process whose event is running: work that its code starts belongs to the same process. */
   readonly current: Process
   schedule(process: Process, ms: number, kind: EventKind, work: () => void): ScheduledEvent
   /** Nothing of it ever runs again. */

@@ -23,7 +23,7 @@ import { claimKey, giveUpKey, giveUpOrphanedKeys } from './memory-keys.ts'
 import { modelBy } from './models.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** What a gateway is made of: its own parts, as in production, with the simulated store and providers behind them. */
+/** The parts of a gateway: its own, as in production, with the simulated store and providers behind them. */
 export interface GatewayPartsOptions {
   gatewayId: string
   process: Process
@@ -43,7 +43,7 @@ const DIGEST_KEYS = { keyFor: () => SECRETS.keyFor('message-digests') }
 
 const notAsked = () => Promise.reject(new Error('nobody follows links here'))
 
-/** What the request path must not touch, or whose content does not matter. */
+/** Parts that the request path must not touch, or whose content does not matter. */
 const NOT_SIMULATED = {
   db: NO_DATABASE,
   authenticate: () => Promise.reject(new Error('calls are authenticated before they get here')),
@@ -135,7 +135,7 @@ export function createGatewayParts(options: GatewayPartsOptions): { gateway: Gat
     keyOwners: { find: () => Promise.resolve(undefined) },
     idempotency,
     ledger,
-    statistics: createModelStatistics(),
+    statistics: createModelStatistics(REMEMBERED_MAX),
     tokenMemory: createTokenMemory(REMEMBERED_MAX),
     // The simulation's own chance.
     chance: () => Math.random(),

@@ -27,7 +27,7 @@ export interface Move {
   maxTokens: number | undefined
   isStreamed: boolean
   hasKey: boolean
-  /** What it makes the model do. */
+  /** The behaviour that it demands of the model. */
   hiddenTokens: number
   firstAfterMs: number
   chunks: number
@@ -68,7 +68,7 @@ export async function play(strategy: Strategy, time: VirtualTime): Promise<Resul
   return { paid: late.reduce((sum, { amount }) => sum + amount, charged), billed, violations: world.violations }
 }
 
-/** Of what the providers billed; 1 where they billed nothing. */
+/** Returns the paid share of the providers' bill; 1 if they billed nothing. */
 export function shareOf({ paid, billed }: Result): number {
   return billed === 0n ? 1 : Number(paid) / Number(billed)
 }

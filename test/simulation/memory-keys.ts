@@ -1,7 +1,7 @@
 import type { Claim, ClaimAnswer } from '../../src/store/calls/idempotency.ts'
 import type { Tables } from './memory-tables.ts'
 
-/** What functions/idempotency_claim.sql and src/store/calls/idempotency.ts do, on tables in memory. */
+/** In-memory versions of functions/idempotency_claim.sql and src/store/calls/idempotency.ts. */
 
 export function claimKey(tables: Tables, claim: Claim, leaseMs: number, keptMs: number, nowMs: number): ClaimAnswer {
   const { projectId, callId, gatewayId } = claim

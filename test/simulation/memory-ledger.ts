@@ -36,8 +36,8 @@ import {
 } from './memory-tables.ts'
 
 /**
- * What the ledger's functions in functions/ do, on tables in memory. Its parts can be replaced one by one: that is how
- * the simulation is shown bugs. test/integration/memory-ledger.test.ts compares it with PostgreSQL.
+ * In-memory versions of the ledger's functions in functions/. They can be replaced one by one: that is how the simulation
+ * is shown bugs. test/integration/memory-ledger.test.ts compares them with PostgreSQL.
  */
 export interface Statement {
   settle(tables: Tables, settlements: readonly Settlement[], nowMs: number): LedgerAnswer[]
@@ -45,7 +45,7 @@ export interface Statement {
   hold(tables: Tables, gatewayId: string, requests: readonly HoldRequest[], nowMs: number): LedgerAnswer[]
   /** Credit that arrives. */
   credit(tables: Tables, projectId: string, amount: Nanos, reference: string, kind?: 'topup' | 'reversal'): void
-  /** What the payer of the first top-up got back. */
+  /** Posts the amount that the payer of the first top-up got back. */
   takeBack(tables: Tables, projectId: string, amount: Nanos, reference: string): void
   /** Brings the books to where these stand. */
   settleReturns(tables: Tables, projectId: string, returns: readonly Return[]): void
@@ -151,7 +151,7 @@ function countSettles(tables: Tables, settlements: readonly Settlement[], nowMs:
     return open?.counts ? [{ open, counts: open.counts, settlement }] : []
   })
   const isBeyond = ({ open, settlement }: (typeof limited)[number]) => settlement.charge > open.amount
-  // Those beyond their holds come last: what the others release of a budget can pay for them.
+  // Settlements beyond their holds come last: the others release amounts of a budget that can pay for them.
   for (const each of [...limited.filter((one) => !isBeyond(one)), ...limited.filter(isBeyond)]) {
     const { open, counts, settlement } = each
     const wallet = walletOf(tables, open.projectId)
@@ -282,7 +282,7 @@ function settleReturns(this: Statement, tables: Tables, projectId: string, retur
   }
 }
 
-/** What was posted for a return, undone or not. */
+/** Returns the transfers that were posted for a return, undone or not. */
 export function postedFor(tables: Tables, reference: string): Transfer[] {
   return tables.transfers.filter(
     ({ reference: own }) => own.startsWith(`${reference}:`) || own.startsWith(`absorbed:${reference}:`),

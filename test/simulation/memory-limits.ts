@@ -2,9 +2,9 @@ import { DAY_MS, MINUTE_MS } from '../../src/rules/durations.ts'
 import type { Nanos } from '../../src/rules/money.ts'
 import { startOf, type CountRow, type LimitRow, type Tables } from './memory-tables.ts'
 
-/** What functions/limits_*.sql do, on tables in memory: of key pairs and of end users, for days and in total. */
+/** In-memory versions of functions/limits_*.sql, for key pairs and end users, by day and in total. */
 
-/** Whose call it is. */
+/** The project, key pair and end user of a call. */
 export interface Who {
   projectId: string
   keyPairId: string
@@ -126,7 +126,7 @@ export function spendIn(tables: Tables, counts: readonly number[], spent: SpentC
   }
 }
 
-/** What ledger_give_back does: the call is over, and was counted then. */
+/** The in-memory ledger_give_back: the call is over, and was counted then. */
 export function giveBackIn(tables: Tables, counts: readonly number[], held: Nanos, calls: number): void {
   for (const row of rowsOf(tables, counts)) {
     row.held -= held
@@ -138,7 +138,7 @@ function rowsOf({ counts: rows }: Tables, counts: readonly number[]): CountRow[]
   return rows.filter(({ id }) => counts.includes(id))
 }
 
-/** Of a wallet, or of one row of what is counted. */
+/** The current minute of a wallet, or of one row of counts. */
 interface Minute {
   minuteStartedMs: number
   minuteRequests: number

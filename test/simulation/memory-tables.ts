@@ -13,7 +13,7 @@ export interface Tables {
   /** When each gateway last said that it lives. */
   beats: Map<string, number>
   limits: LimitRow[]
-  /** What is counted for limits. */
+  /** Counts for limits. */
   counts: CountRow[]
 }
 
@@ -36,7 +36,7 @@ export interface Wallet {
 /** Null: no such limit. */
 export interface LimitRow {
   scope: 'key_pair' | 'end_users' | 'end_user'
-  /** Of end_users: the project. */
+  /** For `end_users`: the project. */
   subject: string
   projectId: string
   requestsPerMinute: number | null
@@ -101,7 +101,7 @@ export interface Transfer {
   reference: string
 }
 
-/** What goes back to a payer, or went back and came again. */
+/** An amount that goes back to a payer, or went back and was reinstated. */
 export interface Return {
   reference: string
   amount: Nanos

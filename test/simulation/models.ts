@@ -15,7 +15,7 @@ const ORDINARY: Price = {
 }
 const FREE: Price = { version: 4n, input: 0n, cachedInput: 0n, cacheWrite: 0n, output: 0n, reasoning: 0n }
 
-/** What the one that thinks unseen may think. */
+/** The most tokens that the model that thinks unseen may think. */
 export const HIDDEN_TOKENS_MAX = 300
 
 const MODELS: readonly Model[] = [

@@ -1,7 +1,7 @@
 import type { AttemptRecord, CallRecord } from './call-record.ts'
 import type { Report } from './wallet-invariants.ts'
 
-/** Which attempts a call may make, judged by what its providers saw. */
+/** The attempts that a call may make, judged by what its providers saw. */
 
 const TRIES_PER_PROVIDER_MAX = 3
 
@@ -26,7 +26,7 @@ export function checkRoute({ id, attempts, plan }: CallRecord, report: Report): 
     report(`${id}: tries ${current.provider} again after ${previous.end}`)
 }
 
-/** What a second try at the only deployment may cure. */
+/** Whether a second try at the only deployment may cure the failure. */
 export function isRepeatable({ end, given }: AttemptRecord): boolean {
   return (end === 'refused' || end === 'reset' || end === 'server_error') && given.length === 0
 }

@@ -9,17 +9,17 @@ import { HIDDEN_TOKENS_MAX, MODEL_IDS } from './models.ts'
 /** Everything that a seed decides beforehand: who calls when, what the providers do, and what goes wrong. */
 export interface Scenario {
   gateways: number
-  /** Of each gateway. */
+  /** For each gateway. */
   callsMax: number
   wallets: { nanos: Nanos; concurrentCalls: number | null; limits: LimitPlan[] }[]
   calls: CallPlan[]
   mishaps: Mishap[]
-  /** What payers and their banks do meanwhile. */
+  /** The actions of payers and their banks during the run. */
   payments: PaymentEvent[]
   weather: Weather
 }
 
-/** Of one of the wallet's key pairs, of every end user, or of one of them. */
+/** A limit of one of the wallet's key pairs, of every end user, or of one end user. */
 export interface LimitPlan extends Omit<LimitRow, 'subject' | 'projectId'> {
   who: string | undefined
 }
@@ -27,7 +27,7 @@ export interface LimitPlan extends Omit<LimitRow, 'subject' | 'projectId'> {
 /** Told of once or twice, as a payment provider does. */
 export type PaymentEvent = { atMs: number; wallet: number; isToldTwice: boolean } & (
   | { kind: 'topup'; nanos: Nanos }
-  /** Of what the wallet began with; won back after a while, or not. */
+  /** A share of the credit that the wallet began with; won back after a while, or not. */
   | { kind: 'chargeback'; percent: number; wonAfterMs: number | undefined }
 )
 
@@ -46,7 +46,7 @@ export interface CallPlan {
   key: string | undefined
   /** How many deployments the model has for this call. */
   deployments: number
-  /** What the provider does with the next attempt. */
+  /** Draws the behaviour of the provider at the next attempt. */
   drawScript(): Script
   /** After the start of the call. */
   hangsUpAfterMs: number | undefined
@@ -56,12 +56,12 @@ export interface CallPlan {
   unreadMax: number
 }
 
-/** What a provider does with one attempt. */
+/** The behaviour of a provider at one attempt. */
 export interface Script {
   firstAfterMs: number
-  /** What the provider counts for an image. */
+  /** The tokens that the provider counts for an image. */
   imageTokens: number
-  /** What the model thinks unseen before its first chunk. */
+  /** The tokens that the model thinks unseen before its first chunk. */
   hiddenTokens: number
   /** Reports prompt and thoughts with the first chunk, and not only in the end. */
   reportsSoFar: boolean
@@ -112,12 +112,12 @@ export interface Weather {
 const CALM_FROM_MS = 240_000
 const STARTS_WITHIN_MS = 6_000
 
-/** What a seed has much of, so that rare things meet each other. */
+/** The kinds of calls that a seed has many of, so that rare things meet each other. */
 interface Taste {
   longShare: number
   hangUpShare: number
   keyShare: number
-  /** Of attempts that are refused before they begin, with one of these. */
+  /** The share of attempts that are refused before they begin, with one of `refusals`. */
   refusedShare: number
   refusals: readonly UpstreamErrorKind[]
 }
@@ -157,7 +157,7 @@ const WEALTHS = [[0, 30_000], [30_000, 250_000], [150_000, 900_000], RICH] as co
 /** An answer of typical length holds about 160,000 nanos: from nothing at all to more than everybody needs. */
 function drawWallet(random: Random): Scenario['wallets'][number] {
   const isLimited = random.next() < 0.6
-  // What a wallet does not have, no budget of its needs to refuse.
+  // Most limited wallets are rich: an amount that a wallet does not have is refused before its budgets matter.
   const [least, most] = isLimited && random.next() < 0.7 ? RICH : random.pick(WEALTHS)
   return {
     nanos: BigInt(least + random.int(most - least)),
@@ -216,7 +216,7 @@ function drawCall(random: Random, taste: Taste, name: string, atMs: number, gate
   }
 }
 
-/** What a user says, and shows. */
+/** Returns the message of a user, with its text and images. */
 export function said(text: string, images = 0): unknown {
   const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
   const parts = [{ type: 'text', text }, ...Array.from({ length: images }, () => image)]

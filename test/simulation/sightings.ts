@@ -3,7 +3,7 @@ import type { CallRecord } from './call-record.ts'
 import { isRepeatable } from './route-invariants.ts'
 import type { World } from './world.ts'
 
-/** What was seen in one run. A simulation in which nothing ever happens finds nothing either. */
+/** Returns the sightings of one run. A simulation in which nothing ever happens finds nothing either. */
 export function sightingsIn({ bank: { tables }, records }: World): Set<string> {
   const seen = new Set<string>()
   for (const { outcome, charged, worth, held } of tables.charges) {

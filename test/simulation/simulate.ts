@@ -14,7 +14,7 @@ export interface SimulateOptions {
   isTraced?: boolean
 }
 
-/** What is still held when the last call has ended gets this long: delayed statements arrive, leases run out, and the
+/** Holds that are open when the last call has ended get this long: delayed statements arrive, leases run out, and the
  * sweeper comes round. */
 const AFTERMATH_MS = 2 * LEASE_MS
 /** No call and no pause is this long: whatever runs by then is stuck. */

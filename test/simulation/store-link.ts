@@ -3,7 +3,7 @@ import type { Clock, Process } from './clock.ts'
 import type { Weather } from './scenario.ts'
 import type { Trace } from './trace.ts'
 
-/** What gateways have instead of connections to PostgreSQL: whole transactions, and all that can happen on the way. */
+/** The gateways' replacement for connections to PostgreSQL: whole transactions, and all that can happen on the way. */
 export interface StoreLink {
   /** Statements that have not reached the store yet, also those whose sender has given them up. */
   readonly underWay: number
@@ -71,7 +71,7 @@ export function createStoreLink({ clock, store, random, weather, trace }: StoreL
             answer(fate.answerMs, () => reject(UNREACHABLE))
             return
           }
-          // What a dying process had written to its socket may or may not have left the machine.
+          // Bytes that a dying process had written to its socket may or may not have left the machine.
           const isLost = fate.mishap === 'request_lost' || (client.state === 'crashed' && random.next() < 0.5)
           if (fate.mishap) trace(client, `${what}: ${fate.mishap}`)
           const settle = isLost

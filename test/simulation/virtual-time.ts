@@ -47,7 +47,7 @@ export function installVirtualTime(): VirtualTime {
   Math.random = () => random?.next() ?? 0
   performance.now = () => clock?.nowMs ?? 0
   timersPromises.setTimeout = sleep as typeof timersPromises.setTimeout
-  // Whoever gives way goes on at the same moment.
+  // Code that yields goes on at the same moment.
   timersPromises.setImmediate = (() => Promise.resolve()) as typeof timersPromises.setImmediate
   syncBuiltinESMExports()
 

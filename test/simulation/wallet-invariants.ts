@@ -4,7 +4,7 @@ import { ABSORBED, CASH, RECEIVABLE, REFUNDS, REVENUE, availableIn, type Tables 
 
 export type Report = (violation: string) => void
 
-/** What is true of the books at every moment, whoever did what before. */
+/** Returns all violations of what must be true of the books at every moment, whatever happened before. */
 export function violationsIn(tables: Tables): string[] {
   const violations: string[] = []
   const report = (violation: string) => void violations.push(violation)
@@ -41,7 +41,7 @@ export function violationsIn(tables: Tables): string[] {
   return violations
 }
 
-/** What a wallet was advanced and has not paid. */
+/** Returns the amount that a wallet was advanced and has not paid. */
 function advancedTo(tables: Tables, projectId: string): Nanos {
   return tables.transfers.reduce((sum, { kind, debit, credit, amount }) => {
     if (kind === 'owed' && credit === projectId) return sum + amount

@@ -14,21 +14,21 @@ import { createTrace, type Trace } from './trace.ts'
 /** Everything that exists in one run: a store, providers, gateways in numbered slots, and what became of the calls. */
 export interface World {
   readonly clock: Clock
-  /** Whoever is neither a gateway nor the store. */
+  /** The process of everyone who is neither a gateway nor the store. */
   readonly outside: Process
   readonly store: Process
   readonly bank: Bank
   readonly link: StoreLink
   readonly records: Map<string, CallRecord>
   readonly violations: string[]
-  /** What happened, line by line, if it is traced. */
+  /** The trace of the run, line by line. Empty unless it is traced. */
   readonly lines: string[]
   readonly trace: Trace
   report(violation: string): void
   /** The gateway that a slot's address leads to; undefined when none answers there. */
   gatewayIn(slot: number): SimulatedGateway | undefined
   startGateway(slot: number): void
-  /** Those that have not crashed. */
+  /** Returns the gateways that have not crashed. */
   livingGateways(): SimulatedGateway[]
 }
 

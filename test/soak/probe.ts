@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 export interface Sample {
-  /** What a collection of garbage has left. */
+  /** The heap that is left after a garbage collection. */
   heapBytes: number
   residentBytes: number
   /** But for connections to the database: each pool of them has its own bound, and the worker's jobs use what they need. */

@@ -125,7 +125,7 @@ function trafficComplaints({ unexpected, kinds, calls, busy }: Traffic): string[
   ]
 }
 
-/** That there is nobody to send mails, and what is told of providers that fail on purpose. */
+/** Whether the line is about the missing mail server, or about a provider that fails on purpose. */
 function isExpected(line: string): boolean {
   return /PARLEY_SMTP_URL|"provider":"faulty-/.test(line)
 }

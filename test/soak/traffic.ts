@@ -187,7 +187,7 @@ function sessionQuestion(random: Random, tenant: Tenant, call: Question): Questi
   return { ...call, kind: 'session', headers: { 'x-secret-key': session, origin: 'https://example.com' } }
 }
 
-/** What was wrong with the answer, if anything was. */
+/** Returns the problem with the answer, if there was one. */
 async function ask(
   { url, dispatcher }: { url: string; dispatcher: Agent },
   { path, body, headers, hangUpMs, mayFail }: Question,

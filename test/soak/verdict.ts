@@ -1,4 +1,4 @@
-/** What a run has to show, and whether it does. */
+/** The requirements of a run, and whether it meets them. */
 import type { Sample } from './probe.ts'
 
 export interface Seen extends Sample {
@@ -20,8 +20,8 @@ export function slopeMaxOf(seconds: number, calls: number): number {
 }
 
 /**
- * What is loaded, compiled and remembered on the way to a steady state: a third, and half of a long run. A gateway remembers the tokens
- * of 20,000 texts, which are full after five minutes, or eight on a busy machine.
+ * The warm-up on the way to a steady state, while code is compiled and memories fill: a third of a run, half of a long one.
+ * A gateway remembers the tokens of 20,000 texts; that memory is full after five minutes, or eight on a busy machine.
  */
 export function warmUpOf(seconds: number): number {
   return seconds / (seconds >= LONG_RUN_SECONDS ? 2 : 3)

@@ -92,7 +92,7 @@ function sha256(data: Buffer): Buffer {
   return createHash('sha256').update(data).digest()
 }
 
-/** Of CBOR what is needed: maps, texts and bytes of up to 65,535, and small numbers. */
+/** The part of CBOR that is needed: maps, texts and bytes of up to 65,535, and small numbers. */
 function map(entries: number): Buffer {
   return Buffer.from([0xa0 | entries])
 }

@@ -100,7 +100,7 @@ export async function subscribe(world: TopUpWorld, change: Partial<typeof CHOSEN
       const amount = (await walletOf(store, id)).balance - left
       await refundWallet(db, { id: uuidv7(), projectId: id, amount, reference: `spent:${uuidv7()}`, reason: null })
     },
-    /** What Stripe has of it, whether or not it went well. */
+    /** The card charges for top-ups that Stripe has, whether or not they succeeded. */
     charges,
     paid: () => charges().filter(({ status }) => status === 'succeeded'),
     topUps: async () => (await listPayments(db, id, 100)).filter(({ is_automatic }) => is_automatic),

@@ -16,7 +16,7 @@ export interface CallPicture {
   answer: unknown
   changes: unknown[]
   moved: string[]
-  /** What the simulated provider was sent. */
+  /** Requests that the simulated provider was sent. */
   sent: unknown[]
   logged: string[]
 }
@@ -26,7 +26,7 @@ export interface PictureOptions extends Partial<PlainerOptions> {
   requests?: number
   /** Messages that are kept of the project's conversations when all is written. */
   messages?: number
-  /** Whatever else is written after the answer. */
+  /** Whether everything else that is written after the answer has been written. */
   settled?: () => boolean | Promise<boolean>
 }
 
@@ -38,8 +38,8 @@ export async function openCallCamera(
   world: Pick<World, 'store' | 'secrets' | 'simulator' | 'opsUrl' | 'logs'>,
 ): Promise<CallCamera> {
   const { store, secrets, simulator, opsUrl, logs } = world
-  // Who was seen, what was ignored, what was sent along and what was refused is written down at times of its own, and the digests of
-  // words differ from project to project.
+  // End users, ignored fields, metadata and refused requests are written at times of their own, and the digests of words differ
+  // from project to project.
   const takePicture = await openCamera(store.db, secrets, [
     'end_users',
     'ignored_fields',
@@ -71,7 +71,7 @@ export async function openCallCamera(
         if (simulator.calls.slice(sent).some(({ ended }) => ended === 'running')) return false
         return (await isWritten(world, project, before, { recommended, messages })) && settled()
       }
-      // What never comes is missing in the picture, which tells more than a time that has passed.
+      // A row that never arrives is missing in the picture, which tells more than a timeout.
       await until(isOver, patienceMs).catch(() => (patienceMs = WRITTEN_WITHIN_MS.later))
       const changes = changesBetween(before, await takePicture()).map((change) => withoutTime(change, startedMs))
       const picture = {
@@ -90,14 +90,14 @@ export async function openCallCamera(
 
 type Stored = Pick<World, 'store'>
 
-/** What is counted by the minute or by the hour starts anew, as if the calls before had been long ago. */
+/** Resets the counts by the minute and by the hour, as if the calls before had been long ago. */
 async function forgetCounts({ store }: Stored, { id }: TestProject): Promise<void> {
   await sql`update wallets set minute_started_at = '-infinity', minute_requests = 0, minute_tokens = 0
     where project_id = ${id}`.execute(store.db)
   await sql`delete from recommendation_outcomes where project_id = ${id}`.execute(store.db)
 }
 
-/** What gateways write after an answer: the charge, the conversation, and what became of a recommendation. */
+/** Whether gateways have written everything after an answer: the charge, the conversation, and a recommendation's outcome. */
 async function isWritten(
   { store }: Stored,
   { id }: TestProject,
@@ -158,7 +158,7 @@ function withoutTime(change: unknown, startedMs: number): unknown {
   const [, minute] = (row.minute_started_at ?? []) as unknown[]
   const isSameMinute = Date.parse(String(minute)) <= startedMs
   if (what !== '= wallets' || minute === undefined || isSameMinute) return change
-  // What was asked for in the minute before is forgotten in this one.
+  // A new minute has begun, so the requests of the minute before are not counted.
   const { minute_requests: _, minute_started_at, ...rest } = row
   return { [what]: { ...rest, minute_requests: [0, 1], minute_started_at } }
 }
@@ -174,14 +174,14 @@ function sentOf({ authorization, headers, model, body, ended }: World['simulator
   return { authorization, headers: Object.fromEntries(shown), model, body, ended }
 }
 
-/** Of requests and of providers; what jobs log belongs to no call. */
+/** Lines about requests and providers are of a call; lines that jobs log are not. */
 function isOfCall({ requestId, provider }: Row): boolean {
   return requestId !== undefined || provider !== undefined
 }
 
 const CHANCE_ANSWER_HEADERS = new Set(['date', 'content-length', 'keep-alive', 'transfer-encoding', 'etag'])
 
-/** What the caller sees of an answer. */
+/** Returns the parts of an answer that the caller sees. */
 export async function visible(response: Response): Promise<unknown> {
   const headers = [...response.headers].filter(([name]) => !CHANCE_ANSWER_HEADERS.has(name))
   const text = await response.text()

@@ -15,7 +15,7 @@ export interface CatalogueOffer {
   /** A state of the advertiser or the offer in which nothing is recommended. */
   status?: 'pending' | 'active' | 'suspended'
   availability?: 'in_stock' | 'out_of_stock'
-  /** What the advertiser has prepaid: without it, matchers leave its offers out. */
+  /** The credit that the advertiser has prepaid: without it, matchers leave its offers out. */
   creditNanos?: bigint
 }
 

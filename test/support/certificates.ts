@@ -11,7 +11,7 @@ export interface Certificate {
 }
 
 export interface Authority {
-  /** What clients must trust, in PEM. */
+  /** The certificate that clients must trust, in PEM. */
   cert: string
   issue(host: string, options?: { isExpired?: boolean }): Certificate
   /** A certificate that vouches for itself. */

@@ -33,7 +33,7 @@ export async function postEvent(url: string, payload: string, headers: Record<st
   return { status: response.status, verdict }
 }
 
-/** What Parley answers to an event that it takes at once. */
+/** Delivers an event that Parley takes at once. Returns Parley's verdict. */
 export async function tellWorld(world: World, payload: string): Promise<string | undefined> {
   const { status, verdict } = await deliver(world, payload)
   assert.equal(status, 200)

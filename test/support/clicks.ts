@@ -5,6 +5,7 @@ import type { Match } from '../../src/rules/recommendations/matching.ts'
 import { creditAdvertiser } from '../../src/store/billing/wallets.ts'
 import type { Db } from '../../src/store/database.ts'
 import { applyClicks, type ClickRecord } from '../../src/store/recommendations/clicks.ts'
+import { findEarnings } from '../../src/store/recommendations/earnings.ts'
 import { insertRecommendations, setRecommendationStates } from '../../src/store/recommendations/records.ts'
 
 export async function fund(db: Db, advertiserId: string, nanos: bigint): Promise<void> {
@@ -47,7 +48,15 @@ export async function click(
   return verdict
 }
 
-/** Of a project without clicks: an id that nobody has. */
+/** Lets a project have earned that much, which is pending. */
+export async function earn(db: Db, projectId: string, match: Match): Promise<bigint> {
+  await fund(db, match.advertiserId, BigInt(match.priceNanos))
+  const [shown = ''] = await show(db, match, projectId)
+  await click(db, shown)
+  return (await findEarnings(db, projectId)).pending
+}
+
+/** For a project without clicks: an unused id. */
 export async function firstClickOf(db: Db, projectId: string): Promise<string> {
   const query = db.selectFrom('clicks').select('id').where('project_id', '=', projectId)
   const first = await query.orderBy('id').executeTakeFirst()

@@ -13,7 +13,7 @@ export interface Finished {
 
 export interface RunOptions {
   env?: Record<string, string>
-  /** What is piped in; nothing when absent. */
+  /** The text that is piped in; nothing when absent. */
   input?: string
   cwd?: string
   /** Runs as another user; only root may. */

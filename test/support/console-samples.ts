@@ -271,7 +271,7 @@ export async function seedTenant(world: ConsoleWorld, person: Person) {
   }
 }
 
-/** Who is there only to be a member and to have invited this person. The publisher has two owners then. */
+/** Adds a user whose only purpose is to be a member and to have invited this person. The publisher has two owners then. */
 async function addSomebodyElse(db: Db, person: Person) {
   const member = uuidv7()
   const elsewhere = uuidv7()
@@ -317,7 +317,7 @@ async function addSavedCard(db: Db, projectId: string): Promise<string> {
   return sessionId
 }
 
-/** What a call leaves behind, beside its charge. */
+/** Adds the records that a call leaves behind, except its charge. */
 async function addTraces(db: Db, projectId: string, callId: string, conversation: string): Promise<string> {
   await recordTurn(db, {
     conversation: { projectId, id: conversation },

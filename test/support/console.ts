@@ -9,7 +9,7 @@ import { createWorld, until, type World, type WorldOptions } from './world.ts'
 export interface ConsoleWorld extends World {
   consoleUrl: string
   mails: ReceivedMail[]
-  /** What the mail server answers from now on; undefined: takes everything. */
+  /** Sets the code with which the mail server answers from now on; undefined: it takes everything. */
   refuseMails(code: number | undefined): void
   /** Sends what is due now instead of when the worker next looks. */
   sendMails(): Promise<void>

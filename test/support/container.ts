@@ -24,7 +24,7 @@ function instructionsOf(dockerfile: string): Instruction[] {
 
 export interface Stage {
   base: string
-  /** What others copy from it by; the last stage, which becomes the image, has none. */
+  /** The name by which other stages copy from it; the last stage, which becomes the image, has none. */
   name: string | undefined
   instructions: Instruction[]
 }

@@ -21,7 +21,7 @@ export interface TestDatabase {
 }
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What a template is made of, and what makes it. */
+/** The folders that a template is made of, and the files that make it. */
 const FOLDERS = ['migrations', 'functions']
 const MAKERS = ['src/store/migrate.ts', 'src/store/migrations.ts', 'src/store/sql-functions.ts']
 /** One number that all test processes know, so that only one of them builds a template at a time. */
@@ -183,8 +183,8 @@ async function retry(sqlStates: string[], work: () => Promise<unknown>): Promise
 }
 
 /**
- * Of everything that shapes a template: the migrations and functions, what applies them, and the day, because migrations
- * create the partitions around today and a template of last week would lack today's.
+ * The hash of everything that shapes a template: the migrations and functions, the code that applies them, and the day, because
+ * migrations create the partitions around today and a template of last week would lack today's.
  */
 async function hashOfMigrations(): Promise<string> {
   const hash = createHash('sha256').update(new Date().toISOString().slice(0, 10))

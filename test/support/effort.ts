@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 const TRIES = 5
 const YARDSTICK_STEPS = 2_000_000
-/** What the yardstick takes on an idle core of the slowest machine that we develop on. */
+/** The time that the yardstick takes on an idle core of the slowest machine that we develop on. */
 const YARDSTICK_MS = 10
 
 /**

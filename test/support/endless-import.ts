@@ -7,7 +7,7 @@ const store = openTestStore({ url, applicationName: 'endless import', poolMax: 2
 
 async function* endless(): AsyncGenerator<Buffer> {
   yield Buffer.from(jsonLines(Array.from({ length: 2_500 }, (_, n) => itemOf(`x${n}`))))
-  // What keeps the process alive while nothing comes any more.
+  // Keeps the process alive although no more lines come.
   await new Promise((resolve) => setTimeout(resolve, 600_000))
 }
 

@@ -17,10 +17,10 @@ import { addOffer as addCatalogueOffer } from './catalogue.ts'
 
 export interface FixedMatcher {
   url: string
-  /** What it was asked, newest last. */
+  /** The requests that it got, newest last. */
   readonly matches: MatchRequest[]
   readonly judged: JudgeRequest[]
-  /** What it answers. Undefined: it says nothing at all. */
+  /** The reply that it gives. Undefined: no answer at all. */
   reply: MatchReply | undefined
   judgeReply: JudgeReply
   waitMs: number

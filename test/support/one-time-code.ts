@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 const STEP_MS = 30_000
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** What an authenticator app shows for this secret at that time (RFC 6238, SHA-1, six digits). */
+/** Returns the code that an authenticator app shows for this secret at that time (RFC 6238, SHA-1, six digits). */
 export function oneTimeCode(secret: string, atMs: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(atMs / STEP_MS)))

@@ -30,7 +30,7 @@ export const DOCUMENT = openApiDocument({
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
 ajv.addSchema(DOCUMENT, 'document')
 
-/** What is wrong with a value, by a schema of the document; nothing when it is as documented. */
+/** The ways in which a value breaks a schema of the document; none when it is as documented. */
 export function wrongBy(name: string, value: unknown): string[] {
   const validate = ajv.getSchema(`document#/components/schemas/${name}`)
   if (!validate) throw new Error(`the document has no schema ${name}`)

@@ -35,12 +35,12 @@ export async function here(
   }
 }
 
-/** What a command tells people. */
+/** Returns the output of a command for people. */
 export async function told(...args: string[]): Promise<string> {
   return expectOk(args, await here(args)).stdout
 }
 
-/** What a command tells programs: exactly one document. */
+/** Returns the output of a command for programs: exactly one document. */
 export async function asked(...args: string[]): Promise<unknown> {
   return JSON.parse(await told(...args, '--json'))
 }

@@ -9,7 +9,7 @@ import { ROOT } from './commands.ts'
 export interface OtherVersion {
   /** Its command line. */
   command: string
-  /** What it does when it migrates. */
+  /** Its code for migrating. */
   store: typeof import('../../src/store/migrate.ts')
   remove(): Promise<void>
 }

@@ -33,13 +33,29 @@ const LEFT_OUT = [
   'usage_progress',
 ]
 
-/** Takes pictures of the whole database, except for what is left out. Mails are opened: what somebody will read is part of what happened. */
+interface Table {
+  name: string
+  keys: string[]
+}
+
+/** The rows written to a table, how many rows it has, and the first transaction that may not have ended yet. */
+interface Written {
+  table: string
+  texts: Record<string, string> | null
+  total: number
+  unfinished: string
+}
+
+/**
+ * Takes pictures of the whole database, except for what is left out. Mails are opened: what somebody will read is part of what
+ * happened. Most rows are as they were in the picture before, so only those that were written since then are read.
+ */
 export async function openCamera(
   db: Db,
   secrets: Secrets,
   leftOut: readonly string[] = [],
 ): Promise<() => Promise<Picture>> {
-  const { rows: tables } = await sql<{ name: string; keys: string[] }>`
+  const { rows: tables } = await sql<Table>`
     select c.relname as name, array(
       select a.attname::text from pg_index i, unnest(i.indkey) with ordinality as k (number, place)
       join pg_attribute a on a.attnum = k.number where a.attrelid = i.indrelid and i.indrelid = c.oid and i.indisprimary
@@ -47,18 +63,45 @@ export async function openCamera(
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition
       and c.relnamespace = 'public'::regnamespace and c.relname <> all (${[...LEFT_OUT, ...leftOut]}::text[])
     order by c.relname`.execute(db)
+  const pictures = new Map(tables.map(({ name }): [string, Picture] => [name, new Map()]))
+  const add = ({ table, texts }: Written, picture: Picture): Picture => {
+    for (const [key, text] of Object.entries(texts ?? {})) {
+      // To the end, as the database puts it.
+      picture.delete(key)
+      picture.set(key, takenOf(table, text, secrets))
+    }
+    return picture
+  }
+  let since: string | undefined
+  return async () => {
+    const written = await readWritten(db, tables, since)
+    const lacking = new Set<string>()
+    for (const each of written) {
+      if (add(each, pictures.get(each.table) ?? new Map()).size !== each.total) lacking.add(each.table)
+    }
+    // A row that was deleted leaves nothing to read, so its table is read again.
+    const whole = tables.filter(({ name }) => lacking.has(name))
+    for (const each of await readWritten(db, whole)) pictures.set(each.table, add(each, new Map()))
+    since = written[0]?.unfinished
+    return new Map([...pictures.values()].flatMap((picture) => [...picture]))
+  }
+}
+
+/** Since that transaction, or ever. */
+async function readWritten(db: Db, tables: readonly Table[], since?: string): Promise<Written[]> {
+  if (tables.length === 0) return []
+  const isRead = since === undefined ? sql`true` : sql`age(t.xmin) <= age(${since}::text::xid)`
   const parts = tables.map(({ name, keys }) => {
     const key = sql.join([sql`${name}::text`, ...keys.map((column) => sql.ref(`t.${column}`))])
-    // That one is written down every now and then, whatever is asked for.
-    return sql`select ${name}::text as table, concat_ws(' ', ${key}) as key, (to_jsonb(t) - 'last_used_at')::text as text
-      from ${inOrder(name)} t`
+    // Rows are read as they lie in the table, which an update may change. Most differ by more than that; throttles do not.
+    const inOrder = name === 'throttles' ? sql`order by t.attempts` : sql``
+    // `last_used_at` is written down every now and then, whatever is asked for.
+    return sql`select ${name}::text as table, count(*)::int as total,
+      pg_snapshot_xmin(pg_current_snapshot())::xid::text as unfinished,
+      json_object_agg(concat_ws(' ', ${key}), (to_jsonb(t) - 'last_used_at')::text ${inOrder}) filter (where ${isRead}) as texts
+      from ${sql.table(name)} t`
   })
-  return async () => {
-    const { rows } = await sql<Record<'table' | 'key' | 'text', string>>`${sql.join(parts, sql` union all `)}`.execute(
-      db,
-    )
-    return new Map(rows.map(({ table, key, text }) => [key, takenOf(table, text, secrets)]))
-  }
+  return (await sql<Written>`${sql.join(parts, sql` union all `)}`.execute(db)).rows
 }
 
 function takenOf(table: string, text: string, secrets: Secrets): Taken {
@@ -81,18 +124,13 @@ function rowOf(table: string, text: string, secrets: Secrets): Row {
   return table === 'mails' ? opened(row, secrets) : row
 }
 
-/** Rows are read as they lie in the table, which an update may change. Most differ by more than that; throttles do not. */
-function inOrder(table: string) {
-  return table === 'throttles' ? sql`(select * from throttles order by attempts)` : sql.table(table)
-}
-
 function opened(row: Row, secrets: Secrets): Row {
   if (typeof row.sealed_body !== 'string') return row
   const body = secrets.unseal(row.sealed_body, `mail/${String(row.id)}`, 'mails')
   return { ...row, sealed_body: JSON.parse(body) as unknown }
 }
 
-/** What came, what went, and which columns became what. */
+/** The rows that came, the columns that changed, and the rows that went. */
 export function changesBetween(before: Picture, after: Picture): unknown[] {
   const newRows = [...after].filter(([key]) => !before.has(key)).map(([, row]) => row)
   const oldRows = [...before].filter(([key]) => !after.has(key)).map(([, row]) => row)
@@ -110,7 +148,7 @@ export function changesBetween(before: Picture, after: Picture): unknown[] {
   return [...came, ...changed, ...went]
 }
 
-/** Which columns are numbered through the whole database. */
+/** Columns that are numbered through the whole database, by table. */
 const NUMBERED: Record<string, string> = { messages: 'seq', message_words: 'seq', limit_counts: 'id' }
 
 /** A picture counts its own from 1, so that it is the same alone. */
@@ -153,9 +191,9 @@ export interface PlainerOptions {
   known: Record<string, string>
   /** Texts that another run would not have, and what to call them. */
   hidden?: readonly (readonly [text: string, name: string])[]
-  /** What moments at which an hour or a day begins are counted in: at midnight, both do. None: all are moments like others. */
+  /** The unit for moments at which an hour or a day begins: at midnight, both do. `none`: they are moments like others. */
   spans?: Spans
-  /** What happened since then has happened now, however slowly the machine works. */
+  /** Moments since then count as now, however slow the machine is. */
   sinceMs?: number
 }
 
@@ -216,7 +254,7 @@ function distanceOf(moment: string, { nowMs, sinceMs, spans }: Now): string {
 
 const LINE_CHARACTERS_MAX = 160
 
-/** What fits on a line stands on a line: a picture is there to be read. */
+/** Values that fit on a line are written on one line: a picture is there to be read. */
 snapshot.setDefaultSnapshotSerializers([(value: unknown) => compact(value, '')])
 
 function compact(value: unknown, indent: string): string {

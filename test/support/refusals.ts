@@ -8,13 +8,13 @@ import { addModel, addProject, chatBody, complete, until, type World } from './w
 export interface Refusal {
   title: string
   status: number
-  /** What the developer must get to read. */
+  /** The sentence that the developer must get to read. */
   sentence: string
-  /** What it starts ends with the test. */
+  /** Anything that it starts ends with the test. */
   arrange: (world: World, t: TestContext) => RefusedCall | Promise<RefusedCall>
 }
 
-/** What differs from a call that would be answered. */
+/** The differences from a call that would be answered. */
 export interface RefusedCall {
   headers: Record<string, string>
   model?: string

@@ -82,7 +82,7 @@ function chunksOf({ type, delta, code, message, response }: ResponseEvent): (obj
 
 /** Fields with the same name and meaning. */
 const SAME = new Set(['model', 'models', 'stream', 'temperature', 'top_p', 'parallel_tool_calls', 'metadata', 'user'])
-/** Those of a chat that an answer there has anyway. */
+/** Chat fields that ask for something that every response has anyway. */
 const NEEDLESS = new Set(['stream_options'])
 
 /** Undefined for a chat that cannot be asked for there. Thoughts are asked for, as a chat shows them unasked. */

@@ -12,7 +12,7 @@ export interface Rotation {
   /** PARLEY_SECRET in this step. */
   at(step: Step): string
   secretsAt(step: Step): Secrets
-  /** Whoever asks for it stops it. */
+  /** The caller has to stop it. */
   launchGateway(step: Step): Promise<SecondGateway>
 }
 

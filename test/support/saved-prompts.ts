@@ -3,7 +3,7 @@ import type { PromptContent } from '../../src/rules/projects/saved-prompts.ts'
 import type { Db } from '../../src/store/database.ts'
 import { insertSavedPrompt, type SavedPrompt } from '../../src/store/projects/saved-prompts.ts'
 
-/** What is asked in a saved prompt. */
+/** The content of a saved prompt that asks this question. */
 export function promptOf(question: string): PromptContent {
   const messages = [{ role: 'user' as const, content: question }]
   return { system: 'You are the editor.', messages, temperature: 0.5, maxTokens: null, stream: true }

@@ -21,7 +21,7 @@ export async function seedBesideCalls(url: string, projectId: string, calls: num
   }
 }
 
-/** Of the last 14 days, by every code alike. */
+/** Adds refused requests of the last 13 days, as many of each code. */
 async function refuse(db: Db, projectId: string, rows: number): Promise<void> {
   await sql`
     insert into refused_requests (id, project_id, key_pair_id, via_session, status, code, message, param, endpoint, model,

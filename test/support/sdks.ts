@@ -18,7 +18,7 @@ import { fieldsIn } from '../../src/rules/record.ts'
 
 export interface Access {
   url: string
-  /** Those of the quick start, and more. */
+  /** The headers of the quick start, and more. */
   headers: Record<string, string>
   /** Both keys in one, for `Authorization`. Undefined: they are in the headers. */
   apiKey?: string | undefined
@@ -43,7 +43,7 @@ export interface Sdk {
   formatField: 'response_format' | 'text.format'
   /** The role in which it sends the developer's instructions. */
   instructionRole: 'developer' | 'system'
-  /** What of an answer's thoughts it sends back, whole, in a loop of tools. */
+  /** The fields of an answer's thoughts that it sends back, whole, in a loop of tools. */
   sendsBack: Record<'json' | 'stream', readonly ('reasoning_content' | 'reasoning_signature')[]>
   /** One question, one answer. */
   ask(access: Access, asked: Asked): Promise<Said>
@@ -53,7 +53,7 @@ export interface Sdk {
   place(access: Access, model: string, prompt: string, by: 'schema' | 'any JSON'): Promise<unknown>
   /** The cached tokens that it reports of each turn. */
   converse(access: Access, model: string, instructions: string, questions: readonly string[]): AsyncGenerator<number>
-  /** What its user sees of an error. */
+  /** The status and message of an error, as its user sees them. */
   shown(error: unknown): { status: number | undefined; message: string }
 }
 

@@ -33,16 +33,16 @@ import { addBrowserSession } from './browser-sessions.ts'
 import { addOffer } from './catalogue.ts'
 import { createTestLedger, settlementOf } from './ledger.ts'
 
-/** What happens on a day, each as the planes write it, at the time that the database shows. */
+/** How much happens on a day. All of it is written as the planes write it, at the time that the database shows. */
 export const PER_DAY = { calls: 2, mails: 2, conversations: 1, messagesOfEach: 2, offers: 1 } as const
 /** How long an offer is there before its feed no longer has it. */
 export const OFFERED_DAYS = 5
 /** Every so many days, a conversation is deleted. */
 export const DELETED_EVERY_DAYS = 10
-/** Of a conversation that never ends: one message each day. */
+/** The id of a conversation that never ends: it gets one message each day. */
 export const ENDLESS = 'endless'
 
-/** What its project keeps text for. */
+/** The number of days for which the project keeps text. */
 export const TEXT_DAYS = 30
 
 export interface DayOptions {

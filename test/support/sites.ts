@@ -39,7 +39,7 @@ export interface Site {
   name: string
   publisherId: string
   projectId: string
-  /** Of all sites: a member here and there. */
+  /** The same user in all sites: a member of each. */
   userId: string
   keyPairId: string
   browserSessionId: string
@@ -162,7 +162,7 @@ async function insertMoney(db: Db, { name, projectId, sessionId, count }: Site):
   await db.insertInto('wallet_alerts').values({ project_id: projectId, threshold_nanos: SHARED.threshold }).execute()
 }
 
-/** Of the one that is being charged. */
+/** The id of the top-up that is being charged. */
 export function topUpIdOf(name: string): string {
   return `auto_${name}`
 }
@@ -226,7 +226,7 @@ async function insertWebhooks(db: Db, { name, projectId, alertId, endpointId, co
     await addEvent(db, { id: uuidv7(), projectId, type: 'key.created', objectKey: 'key', body: name })
 }
 
-/** Of a call that still runs. */
+/** Adds the hold of a call that still runs. */
 async function insertHold(db: Db, { name, projectId, keyPairId }: Site): Promise<void> {
   const price = await db
     .selectFrom('price_versions')
@@ -262,7 +262,9 @@ async function insertRecommendations(db: Db, site: Site): Promise<void> {
   await insertPaidClick(db, site)
   await insertReports(db, site)
   await sql`select earnings_account(${projectId})`.execute(db)
-  await sql`update earnings set released_nanos = ${count} where project_id = ${projectId}`.execute(db)
+  await sql`update earnings set pending_nanos = ${count}, released_nanos = ${count} where project_id = ${projectId}`.execute(
+    db,
+  )
   await addOutcomes(db, [{ projectId, hour: new Date(3_600_000), outcome: 'no_match', calls: count }])
   const conversation = { projectId, digest: SHARED.digest }
   if (count > 1) await noteSensitive(db, [conversation])
@@ -279,7 +281,7 @@ async function insertPaidClick(db: Db, { projectId, recommendationId, count }: S
     .insertInto('clicks')
     .values({ id, project_id: projectId, recommendation_id: recommendationId, ...others, ...paid })
     .execute()
-  await sql`select clicks_count(array[${id}]::uuid[], 1)`.execute(db)
+  await sql`select clicks_sum(array[k], array[null]::uuid[], 1) from clicks k where k.id = ${id}`.execute(db)
 }
 
 async function insertReports(db: Db, { projectId, recommendationId }: Site): Promise<void> {

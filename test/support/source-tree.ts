@@ -66,7 +66,7 @@ const STRING = /'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"/y
 const PATTERN = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y
 const TEMPLATE_TEXT = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*/y
 const WORD_OR_SIGN = /[\w$]+|\s+|[\s\S]/y
-/** What comes before a slash that begins a regular expression and does not divide. */
+/** Matches the sign or word before a slash that begins a regular expression and does not divide. */
 const BEFORE_PATTERN = /^[^\w$)\]`]$|^(?:return|typeof|case|of|in|throw|await|yield|else)$/
 
 function blankOut(text: string): { code: string; templates: Template[] } {

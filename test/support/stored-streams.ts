@@ -13,7 +13,7 @@ export interface StoredStreams {
   folder: string
   /** A reader that learns only from the end of the body that an answer is whole gives out its last chunks there. */
   createReader(): { read(data: string): Chunk[]; end(): readonly Chunk[] }
-  /** What each stored stream means, without what was reported while the answer still ran. */
+  /** The meaning of each stored stream, without anything reported while the answer still ran. */
   expected: Record<string, readonly Chunk[]>
   /** How those streams fail, after their chunks, that do. */
   failures?: Record<string, UpstreamErrorKind>

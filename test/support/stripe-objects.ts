@@ -1,4 +1,4 @@
-/** What Stripe keeps, as far as Parley asks for it: checkouts, customers and their cards, payments, invoices, keys of requests. */
+/** Stripe's records, as far as Parley asks for them: checkouts, customers and their cards, payments, invoices, request keys. */
 
 export type Form = Record<string, string>
 export type Reply = [status: number, body: unknown]
@@ -33,7 +33,7 @@ interface Method {
   card: { brand: string; last4: string; exp_month: number; exp_year: number }
 }
 
-/** Of each, those in use by tests at the same time: ids are never the same in two stand-ins. */
+/** Counts across all stand-ins of the process; with its id, no two that tests use at the same time have an id in common. */
 let made = 0
 const newId = (prefix: string) => `${prefix}_${process.pid}x${(made += 1)}`
 

@@ -14,7 +14,7 @@ export interface StripeStandIn {
   checkouts: Form[]
   /** The next requests are answered with these statuses instead. */
   failures: number[]
-  /** What it knows: customers, cards, payments, and what was asked under which key. */
+  /** The records that it has: customers, cards, payments, and the request made under each key. */
   objects: StripeObjects
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function startStripe(): Promise<StripeStandIn> {
       const { pathname, searchParams } = new URL(request.url ?? '/', url)
       const asked = { method, path: pathname, query: Object.fromEntries(searchParams), form }
       const reply = await objects.answer(asked, typeof key === 'string' ? key : undefined)
-      // Whoever asked has gone in the meantime, or is to believe that the network has.
+      // The client has gone, or is meant to believe that the network has.
       if (reply === 'lost') response.destroy()
       else send(response, reply)
     }

@@ -3,15 +3,15 @@ import { posix } from 'node:path'
 import { breaches, inFolders, isTest, type Rule } from './tidy.ts'
 
 /**
- * Which folders of a layer build on which others. All that are not named here stand alone, so that a noun can be read and
- * changed without its neighbours. Nothing leads back: `circleIn` sees to it. What two nouns share without building on each
+ * The folders of a layer that build on others. All that are not named here are independent, so that a noun can be read and
+ * changed without its neighbours. Nothing leads back: `circleIn` sees to it. Code that two nouns share without building on each
  * other belongs beside their folders, or a layer below.
  */
 export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
   rules: {
     // A model's margin is about its price.
     catalogue: ['billing'],
-    // What a call is made of has a usage, and is counted by the figures of its model.
+    // The parts of a call have a usage, and are counted by the figures of its model.
     calls: ['billing', 'catalogue'],
     // A route has prices and figures, and takes some requests and not others.
     upstreams: ['billing', 'calls', 'catalogue'],
@@ -25,13 +25,14 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
     offers: ['recommendations'],
   },
   store: {
-    // What is recommended is an offer that may be advertised.
+    // A recommendation is of an offer that may be advertised.
     recommendations: ['offers'],
     // A key's record has its project's monetization; a project that ends takes its alert and its text with it.
     projects: ['billing', 'calls', 'recommendations'],
   },
-  // Counting a large prompt waits for its turn, and what it comes to depends on where it goes.
+  // Counting a large prompt waits for its turn, as storing it does, and what it comes to depends on where it goes.
   gateway: {
+    conversations: ['intake'],
     metering: ['intake', 'upstreams'],
     endpoints: ['metering', 'response'],
   },
@@ -45,7 +46,7 @@ export const SIDEWAYS: Record<string, Record<string, readonly string[]>> = {
   console: {
     // The first page of a project shows its usage.
     projects: ['billing'],
-    // Who signs up is told of their projects.
+    // A person's own account is shown with their projects.
     accounts: ['projects'],
   },
   cli: { billing: ['catalogue'], doctor: ['catalogue'] },

@@ -5,7 +5,7 @@ import type { Rule } from './tidy.ts'
 
 /** Migrations up to this one have bodies of functions; they cannot be edited any more, and functions/ replaces those bodies. */
 const LAST_WITH_FUNCTIONS = '0020'
-/** That one dropped functions when all of them still had their bodies in migrations. */
+/** The migration before this one (0021) still dropped functions: all of them had their bodies in migrations until then. */
 const FIRST_WITHOUT_DROPS = '0022'
 const DROP = /\bdrop\s+(?:function|procedure)\b/gi
 const DEFINITION = /\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\b\s*"?(\w*)/gi
@@ -51,6 +51,10 @@ function judgeFile({ path, text }: SourceFile, owners: Map<string | undefined, S
   }
   if (!/^create\s+or\s+replace\b/i.test(text.slice(first.offset))) {
     return [`${at(first.offset)} says "create" without "or replace": it is applied again when it changes`]
+  }
+  const dropped = new RegExp(`\\bdrop\\s+function\\b[^;]*\\b${first.name}\\b`, 'i').exec(withoutComments(text))
+  if (dropped) {
+    return [`${at(dropped.index)} drops an earlier form that may be running: give the new form a name of its own`]
   }
   return text.startsWith('-- ') ? [] : [`${at(0)} begins without a comment: say what ${first.name} is for, and why`]
 }

@@ -2,8 +2,8 @@ import { lineAt, type SourceFile } from './source-tree.ts'
 import type { Rule } from './tidy.ts'
 
 /**
- * What a plane may write by itself: what is its own and belongs to no tenant, no advertiser and not to the catalogue. All else
- * is done by src/actions, which writes down who did it.
+ * The writes that a plane may do by itself: to data of its own, which belongs to no tenant, no advertiser and not to the
+ * catalogue. All else is done by src/actions, which records who did it.
  */
 const OWN_WRITES: Record<string, readonly string[]> = {
   // The life of a call: its hold and charge, its conversation, its answer for a retry, what was recommended in it.
@@ -28,7 +28,7 @@ const OWN_WRITES: Record<string, readonly string[]> = {
     'noteSensitive',
     'recordSecrets',
   ],
-  // What opens and ends a session, and what keeps strangers from guessing.
+  // Opening and ending a session, and keeping strangers from guessing.
   console: [
     'deleteSession',
     'deleteSessionOfToken',
@@ -124,7 +124,7 @@ export const writesThroughActions: Rule = (files) =>
     ]
   })
 
-/** What a plane is allowed to write and does not. */
+/** Writes that a plane is allowed and does not do. */
 export function unusedAllowances(files: SourceFile[]): string[] {
   const used = new Set(importedWriters(files).map(({ plane, name }) => `${plane} ${name}`))
   return Object.entries(OWN_WRITES)
@@ -151,7 +151,7 @@ function isTest({ path }: SourceFile): boolean {
   return path.endsWith('.test.ts')
 }
 
-/** Of each file, the functions that write, by themselves or through others. */
+/** The functions of each file that write, by themselves or through others. */
 function writersOf(files: SourceFile[]): Map<string, Set<string>> {
   const functions = files.flatMap((file) => functionsOf(file).map((found) => Object.assign(found, { path: file.path })))
   const writers = new Set(functions.filter(({ body }) => WRITES.test(body)).map(({ name }) => name))

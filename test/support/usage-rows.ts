@@ -22,7 +22,7 @@ const WHAT = {
   durations: [],
 }
 
-/** What the worker would have summed up for an hour or a day, written past it. */
+/** Writes sums for an hour or a day as the worker would have, bypassing it. */
 export async function addUsageRows(db: Db, table: UsageTable, rows: readonly UsageRow[]): Promise<void> {
   const values = rows.map((row) => ({ ...NOTHING, ...WHAT, key_pair_id: row.project_id, ...row }))
   await db
@@ -46,7 +46,7 @@ export async function addDoubling(db: Db, table: UsageTable, project: string, en
   await addUsageRows(db, table, rows)
 }
 
-/** What those from the first to the last before the end cost together. */
+/** The total cost of the hours, or days, from the first to the last before the end. */
 export function doubled(first: number, last: number): bigint {
   return (1n << BigInt(last)) - (1n << BigInt(first - 1))
 }

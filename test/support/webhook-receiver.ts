@@ -7,7 +7,7 @@ export const BEHAVIOURS = ['ok', 'error', 'hang', 'redirect', 'cut', 'garbage', 
 /** `slow` takes it, and then says little for long. */
 export type Behaviour = (typeof BEHAVIOURS)[number] | 'slow'
 
-/** Those that have said 2xx, whatever they did afterwards. */
+/** Behaviours that answer 2xx, no matter what they do afterwards. */
 export const ACCEPTING: ReadonlySet<Behaviour> = new Set(['ok', 'cut', 'endless'])
 
 export interface Received {

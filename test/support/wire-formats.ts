@@ -3,11 +3,11 @@ import { fieldsIn } from '../../src/rules/record.ts'
 
 export interface WireFormat {
   kind: string
-  /** What follows the host in the base URL of the simulator. */
+  /** The path after the host in the base URL of the simulator. */
   path: string
   settings?: Record<string, unknown>
   upstreamModel: string
-  /** What a model signs, to have it sent back: the whole text of its thoughts, its calls of tools, or nothing. */
+  /** The parts that a model signs, to have them sent back: the whole text of its thoughts, its calls of tools, or nothing. */
   signs: 'thoughts' | 'calls' | 'nothing'
   /** The first turn of a conversation that reads from the cache. */
   cachedFromTurn: number

@@ -74,7 +74,7 @@ export const PERIODS_MS = {
   'forget gateways': HOUR_MS,
 } as const
 
-/** What has to be past is past by a second, what is yet to come by a minute. */
+/** Times that have to be past are past by a second; times yet to come are a minute away. */
 export const JUST_PAST_MS = -SECOND_MS
 export const SOON_MS = MINUTE_MS
 
@@ -98,7 +98,7 @@ const storesAt = (url: string) => () => openTestStore({ url, applicationName: 'w
 export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
   const database = await createTestDatabase()
   await prepare?.(database.url)
-  /** Of the owner: tests put rows where no plane may. */
+  /** The owner's store: tests put rows where no plane may. */
   const store = openTestStore({ url: database.url, applicationName: 'worker test' })
   const logins = { url: loginUrl(database.url, 'worker'), tenantUrl: loginUrl(database.url, 'tenant') }
   const workerStore = openTestStore({ ...logins, applicationName: 'worker test worker' })
@@ -138,7 +138,7 @@ export async function createWorkerWorld({ prepare }: WorkerWorldOptions = {}) {
     ...servers,
     mailed: mails.mailed,
     startWorker,
-    /** What there is to see a millisecond before the job's turn, and after it. */
+    /** Looks a millisecond before the job's turn, and again after it. */
     async aroundTurn<T>(name: keyof typeof PERIODS_MS, look: () => T | Promise<T>): Promise<{ before: T; after: T }> {
       await pass(name, PERIODS_MS[name] - 1)
       const before = await look()
@@ -231,7 +231,7 @@ export async function erasedRows({ metrics }: WorkerWorld, table: string): Promi
   return values.find(({ labels }) => labels.table === table)?.value ?? 0
 }
 
-/** Of what a table has in one column, that which the job leaves, and how much it counts. */
+/** The values of a table's column before and after the job's turn, and the number of erased rows that it counts. */
 export async function erasedBy(
   world: WorkerWorld,
   name: keyof typeof PERIODS_MS,

@@ -31,7 +31,7 @@ import { databaseEnv, loginUrl } from './logins.ts'
 export interface World {
   url: string
   opsUrl: string
-  /** Of the owner. What is served has the logins of its planes. */
+  /** With the owner's login. The running planes have logins of their own. */
   store: Store
   secrets: Secrets
   simulator: Simulator
@@ -76,7 +76,7 @@ export interface WorldOptions {
   storeWaitMs?: number
   /** Another build of the web app than the one in dashboard/dist. */
   webRoot?: string
-  /** Who is reached at addresses that advertisers choose. */
+  /** The hosts that can be reached at addresses chosen by advertisers, and the certificates trusted there. */
   publicConnections?: ServeOptions['publicConnections']
 }
 
@@ -184,7 +184,7 @@ export async function addProviderKey(
   await upsertProviderKey(store.db, { id: uuidv7(), providerId, name, sealedKey, last4: apiKey.slice(-4) })
 }
 
-/** Of a model that makes embeddings: its prompt is all that it costs. */
+/** The price of a model that makes embeddings: only its prompt costs anything. */
 export const EMBEDDING_PRICE = {
   ...PRICE,
   cachedInput: PRICE.input,

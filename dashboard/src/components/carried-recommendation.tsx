@@ -4,7 +4,7 @@ import { Money } from './figures.tsx'
 
 export type Carried = NonNullable<Reply<'GET /api/projects/:project/calls/:call'>['recommendation']>
 
-/** What stood under a reply. In a frame of its own and named as what it is: no model wrote it. */
+/** The recommendation under a reply. It has a frame of its own and says that it is sponsored: no model wrote it. */
 export function CarriedRecommendation({ carried }: { carried: Carried }) {
   const { headline, advertiser, label } = carried
   const paid = carried.clicks.find(({ state }) => state === 'pending' || state === 'released')

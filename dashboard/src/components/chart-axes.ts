@@ -15,7 +15,7 @@ export function scaleOf(highest: number): { domain?: [number, number]; ticks?: n
   return { domain: [0, count * step], ticks: Array.from({ length: count + 1 }, (_, n) => n * step) }
 }
 
-/** Which points of a line have no neighbour to be joined with: a line of one point is drawn by nobody. */
+/** Returns the points of a line that have no neighbour to be joined with: a line of one point would not be visible. */
 export function alone(points: readonly ChartPoint[], series: string): Set<number> {
   const has = (n: number) => points[n]?.values[series] !== undefined
   return new Set(points.flatMap((_, n) => (has(n) && !has(n - 1) && !has(n + 1) ? [n] : [])))

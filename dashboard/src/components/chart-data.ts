@@ -1,4 +1,4 @@
-/** What a chart draws; the library that draws it is loaded with the first one. */
+/** The data of a chart; the library that draws it is loaded with the first one. */
 export interface ChartSeries {
   id: string
   label: string
@@ -12,7 +12,7 @@ export interface ChartPoint {
 }
 
 export interface ChartProps {
-  /** What is seen, in a sentence: for who cannot see it. */
+  /** The chart in a sentence, for people who cannot see it. */
   label: string
   kind: 'bars' | 'lines'
   series: ChartSeries[]

@@ -1,12 +1,12 @@
 import { momentOf } from './chart-axes.ts'
 import type { ChartProps, ChartSeries } from './chart-data.ts'
 
-/** What a chart says of one moment: the tooltip shows it, and whoever goes by the keyboard hears it. */
+/** The values of a chart at one moment: shown in the tooltip, and read out to people who use the keyboard. */
 export interface Reading {
   moment: string
-  /** Of what there is some, in the order in which it is stacked. */
+  /** The series that are above zero, in the order in which they are stacked. */
   parts: (ChartSeries & { value: string })[]
-  /** Of parts that are stacked. */
+  /** The sum of stacked parts. Undefined: they are not stacked, or there is only one. */
   total: string | undefined
 }
 
@@ -28,7 +28,7 @@ export function wordsOf({ moment, parts, total }: Reading): string {
   return `${moment}: ${[...words, ...(total === undefined ? [] : [`${total} in total`])].join(', ')}`
 }
 
-/** Where a key leads among so many moments; undefined: the key does not move. */
+/** Where a key leads among this many moments; undefined: the key does not move. */
 export function movedAlong(key: string, at: number, count: number): number | undefined {
   const last = count - 1
   switch (key) {

@@ -5,7 +5,7 @@ import { Tabs } from './tabs.tsx'
 
 export interface CodeBlockProps {
   code: string
-  /** What stands there instead, where the code that is copied holds a secret. */
+  /** Text to show instead, where the code that is copied holds a secret. */
   shown?: string
   /** Says what it is, for screen readers and as a caption. */
   title: string

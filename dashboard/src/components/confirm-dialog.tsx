@@ -10,9 +10,9 @@ export interface ConfirmDialogProps {
   onClose(): void
   /** A question in the words of the thing, such as "Delete the project Recipes?". */
   title: string
-  /** What will happen, and what cannot be undone. */
+  /** Says what will happen, and what cannot be undone. */
   children: ReactNode
-  /** What the button does, such as "Delete project". */
+  /** The button's label, such as "Delete project". */
   verb: string
   look?: 'danger' | 'primary'
   /** Has to be typed before the button works; for what nobody can bring back. */

@@ -24,12 +24,12 @@ export interface Column<T> {
    * second. Once a column has a place, those without one are left out there, and none has a label.
    */
   compact?: 1 | 2 | 3 | 4
-  /** What all rows come to, in a row below them. A table has one where any of its columns says so. */
+  /** The total of all rows, in a row below them. A table has that row if any of its columns has a total. */
   total?: ReactNode
 }
 
 export interface DataTableProps<T> {
-  /** What the rows are, for screen readers. */
+  /** Says what the rows are, for screen readers. */
   label: string
   columns: Column<T>[]
   /** Undefined while loading. */

@@ -1,7 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { useId, type ReactNode } from 'react'
 
-/** What connects a control with its label, its hint and its error. Spread it onto the control. */
+/** Connects a control with its label, its hint and its error. Spread it onto the control. */
 export interface FieldControl {
   id: string
   'aria-describedby': string | undefined

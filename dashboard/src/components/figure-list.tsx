@@ -45,7 +45,7 @@ export function Figure({ label, value, delta, more = 'neutral', note, leadsTo, t
           {isKnown && (
             <span className="min-w-0 truncate text-xs font-normal tracking-normal text-muted">
               {delta != null && <Delta delta={delta} more={more} />}
-              {/* What it is compared with is said once, below the list. */}
+              {/* The list says once, below the figures, what they are compared with. */}
               {delta == null ? note : <span className="sr-only"> {note}</span>}
             </span>
           )}

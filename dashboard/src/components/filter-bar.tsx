@@ -22,7 +22,7 @@ export interface FilterSelectProps {
   value: string | undefined
   onChange(value: string | undefined): void
   options: Option[]
-  /** What it says when nothing is chosen, such as "All models". */
+  /** Its text when nothing is chosen, such as "All models". */
   all: string
 }
 

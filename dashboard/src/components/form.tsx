@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { FieldPath, FieldValues, RegisterOptions, UseFormRegisterReturn, UseFormReturn } from 'react-hook-form'
+import { Button, type ButtonProps } from './button.tsx'
 import { classes } from './classes.ts'
 import { Field, type FieldControl } from './field.tsx'
 import { Notice } from './notice.tsx'
@@ -7,7 +8,7 @@ import { showServerError } from './server-error.ts'
 
 export interface FormProps<T extends FieldValues> {
   form: UseFormReturn<T>
-  /** What it throws is shown: beside the fields that the server names, or above the buttons. */
+  /** Errors that it throws are shown beside the fields that the server names, or above the buttons. */
   onSubmit(values: T): Promise<unknown>
   children: ReactNode
   className?: string
@@ -58,5 +59,22 @@ export function FormField<T extends FieldValues, N extends FieldPath<T>>(props: 
     <Field {...rest} error={error}>
       {(control) => children({ ...control, ...form.register(name, rules) })}
     </Field>
+  )
+}
+
+interface CancelAndSubmitProps extends Pick<
+  ButtonProps,
+  'look' | 'isBusy' | 'disabled' | 'form' | 'className' | 'children'
+> {
+  onCancel(): void
+}
+
+/** The two buttons that end a form in a dialog. */
+export function CancelAndSubmit({ onCancel, look = 'primary', ...submit }: CancelAndSubmitProps) {
+  return (
+    <>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button {...submit} type="submit" look={look} />
+    </>
   )
 }

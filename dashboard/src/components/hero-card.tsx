@@ -10,7 +10,7 @@ export interface HeroCardProps {
   figures: ReactNode
 }
 
-/** What a page is about: one large chart, with its figures at its side. */
+/** The main content of a page: one large chart, with its figures at its side. */
 export function HeroCard({ title, description, action, children, figures }: HeroCardProps) {
   return (
     <section className="rounded-lg border border-line bg-surface shadow-card lg:grid lg:grid-cols-[minmax(0,1fr)_17rem]">

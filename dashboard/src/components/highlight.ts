@@ -1,4 +1,4 @@
-/** Which parts of a short example are comments, texts, numbers and words of the language. Enough to read by, and 2 KB. */
+/** Finds comments, strings, numbers and words of the language in a short example. Enough to read by, and 2 KB. */
 export type TokenKind = 'plain' | 'comment' | 'string' | 'number' | 'keyword' | 'name'
 
 export interface Token {
@@ -69,7 +69,7 @@ const ALIASES: Record<string, string> = {
   sse: 'http',
 }
 
-/** What people and models write after the three back-ticks, and how files end, as a language that is known here. */
+/** Returns the language known here for a word written after three back-ticks, or for the ending of a file's name. */
 export function languageOf(name: string): string {
   const short = name.toLowerCase().replace(/^.*\./, '')
   return Object.hasOwn(ALIASES, short) ? (ALIASES[short] ?? short) : short

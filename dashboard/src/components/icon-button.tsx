@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from 'react'
 import { classes } from './classes.ts'
 
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
-  /** What it does, for who cannot see the icon. */
+  /** Says what it does, for people who cannot see the icon. */
   label: string
   icon: ReactNode
 }

@@ -9,7 +9,7 @@ export interface PageHeaderProps {
   action?: ReactNode
   /** The guide to read on in, as in /docs/NAME. */
   docs?: string
-  /** What the browser's tab says after the title, such as the project's name. */
+  /** Follows the title in the browser's tab, such as the project's name. */
   context?: string | undefined
 }
 

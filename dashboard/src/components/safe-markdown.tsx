@@ -45,7 +45,7 @@ export const SafeMarkdown = memo(function SafeMarkdown({ text }: { text: string 
   )
 })
 
-/** What the parser cannot cope with is shown as it was written. */
+/** Text that the parser cannot cope with is shown as it was written. */
 class FallsBack extends Component<{ fallback: ReactNode; children: ReactNode }, { hasFailed: boolean }> {
   override state = { hasFailed: false }
 

@@ -9,7 +9,7 @@ const NAME = { path: 'name', message: 'Too long.' }
 const LIMIT = { path: 'limit', message: 'At most 9.' }
 const COLOUR = { path: 'colour', message: 'There is no such colour.' }
 
-/** What stands beside each field, and above the buttons, after the server has answered so. */
+/** Returns the messages beside each field and above the buttons after this error. */
 function shownFor(error: unknown) {
   const form = createFormControl({ defaultValues: { name: '', address: { city: '' } } })
   showServerError(form, error)

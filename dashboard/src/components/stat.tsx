@@ -16,7 +16,7 @@ export interface StatProps {
   more?: 'good' | 'bad' | 'neutral'
   note?: ReactNode
   tone?: 'ink' | 'earn'
-  /** What the figure was made of: then all of it leads there. */
+  /** The page with what the figure was made of: the whole card links to it. */
   leadsTo?: Target | undefined
 }
 

@@ -7,7 +7,7 @@ import { CopyButton } from './copy-button.tsx'
 export interface EmptyStateProps {
   icon: LucideIcon
   title: string
-  /** What this is, and what makes it appear. */
+  /** Explains what belongs here, and what makes it appear. */
   children: ReactNode
   action?: ReactNode
   /** 1 where it is all that the page has to say. */
@@ -28,7 +28,7 @@ export function EmptyState({ icon: Icon, title, children, action, level = 2 }: E
   )
 }
 
-/** What went wrong in the place where the thing would be. The page around it stays. */
+/** Shows an error in place of what could not be loaded. The page around it stays. */
 export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const requestId = error instanceof ApiError ? error.requestId : undefined
   return (

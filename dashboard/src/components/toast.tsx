@@ -27,7 +27,8 @@ export function toastError(error: unknown): void {
 
 /**
  * Mounted once. The region exists from the start: screen readers announce only what changes inside a known one. It is as
- * high as the window and always as wide, so that it never moves, whatever it holds.
+ * high as the window and always as wide, so that it never moves, whatever it holds. While the pointer is on one message, all
+ * of them stay: if a newer one went first, the one above it would fall.
  */
 export function Toasts() {
   const messages = useSyncExternalStore(subscribe, () => shown)
@@ -37,15 +38,24 @@ export function Toasts() {
       role="status"
       className="pointer-events-none fixed inset-3 z-60 flex flex-col items-center justify-end gap-2 sm:inset-4 sm:left-auto sm:w-96 sm:items-end"
     >
+      {messages.length > 0 && <Messages messages={messages} />}
+    </div>
+  )
+}
+
+/** Gone with the last message, and with it whether the pointer was on one: it does not leave what is dismissed under it. */
+function Messages({ messages }: { messages: ToastMessage[] }) {
+  const [isHeld, setHeld] = useState(false)
+  return (
+    <div className="contents" onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)}>
       {messages.map((message) => (
-        <ToastCard key={message.id} message={message} />
+        <ToastCard key={message.id} message={message} isHeld={isHeld} />
       ))}
     </div>
   )
 }
 
-function ToastCard({ message }: { message: ToastMessage }) {
-  const [isHeld, setHeld] = useState(false)
+function ToastCard({ message, isHeld }: { message: ToastMessage; isHeld: boolean }) {
   const isBad = message.tone === 'bad'
   useEffect(() => {
     if (isHeld || isBad) return undefined
@@ -54,11 +64,7 @@ function ToastCard({ message }: { message: ToastMessage }) {
   }, [isHeld, isBad, message.id])
   const Icon = isBad ? CircleAlert : CircleCheck
   return (
-    <div
-      onPointerEnter={() => setHeld(true)}
-      onPointerLeave={() => setHeld(false)}
-      className="pointer-events-auto flex w-full max-w-sm animate-[toast-in_150ms_ease-out] items-start gap-2.5 rounded-lg bg-raised py-2 pr-1.5 pl-3 shadow-float"
-    >
+    <div className="pointer-events-auto flex w-full max-w-sm animate-[toast-in_150ms_ease-out] items-start gap-2.5 rounded-lg bg-raised py-2 pr-1.5 pl-3 shadow-float">
       <Icon className={classes('mt-1.5 size-4 shrink-0', isBad ? 'text-bad' : 'text-good')} aria-hidden />
       <p className="min-w-0 flex-1 py-1">{message.text}</p>
       <IconButton label="Dismiss" icon={<X aria-hidden />} onClick={() => dismiss(message.id)} />

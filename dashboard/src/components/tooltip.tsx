@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from 'react'
 
 export interface TooltipProps {
   text: ReactNode
-  /** What is explained: a button or a link, so that the keyboard reaches it. */
+  /** The element that it explains: a button or a link, so that the keyboard reaches it. */
   children: ReactElement
 }
 

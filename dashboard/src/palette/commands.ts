@@ -32,7 +32,7 @@ export interface Command {
   id: string
   group: Group
   label: string
-  /** Which publisher it belongs to, where that is not obvious. */
+  /** A note on what it belongs to, such as the project's domain and publisher, where the label alone is not clear. */
   hint?: string
   /** Other words for the same thing. */
   keywords?: string
@@ -85,7 +85,7 @@ export function commandsFor(me: Me, place: Place, pages: readonly Page[]): Comma
 }
 
 function pageCommands(place: Place, pages: readonly Page[]): Command[] {
-  // Those of the navigation are in its order; those that it leaves out follow.
+  // Pages of the navigation are in its order; those that it leaves out follow.
   return pages
     .toSorted((a, b) => Number(b.nav !== undefined) - Number(a.nav !== undefined))
     .filter((page) => !page.path.includes('$') && isOffered(page, place))

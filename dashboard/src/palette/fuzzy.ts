@@ -1,7 +1,7 @@
-/** How well what somebody typed fits a name: letters in order, best where words begin and where they stand together. */
+/** How well a typed text fits a name: letters in order, best where words begin and where letters are adjacent. */
 export interface Match {
   score: number
-  /** Which letters of the text were meant. */
+  /** Positions of the matched letters in the text. */
   at: number[]
 }
 

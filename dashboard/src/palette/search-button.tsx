@@ -37,7 +37,7 @@ export function SearchButton({ onOpen, isSmall = false }: SearchButtonProps) {
   )
 }
 
-/** Whoever points at it is likely to press it. That it cannot be loaded is told when it is pressed. */
+/** People who point at the button are likely to press it. If the palette cannot be loaded, they are told when they do. */
 function prepare(): void {
   loadPalette().catch(() => {})
 }

@@ -1,4 +1,4 @@
-/** Which key does what. The dialog of shortcuts and docs/console.md list the same ones. */
+/** The keys and their shortcuts. The dialog of shortcuts and docs/console.md list the same ones. */
 export type Shortcut = 'palette' | 'search' | 'shortcuts'
 
 export interface Pressed {
@@ -12,7 +12,7 @@ export interface Pressed {
 }
 
 export interface Around {
-  /** Whoever types means the letter. */
+  /** While typing, a key means its letter. */
   isTyping: boolean
   /** A dialog or a menu has the keyboard for itself. */
   isCovered: boolean

@@ -4,7 +4,7 @@ import { useForm } from 'react-hook-form'
 import { api } from '../api.ts'
 import { Button } from '../components/button.tsx'
 import { DialogFrame } from '../components/dialog-frame.tsx'
-import { Form, FormError, FormField } from '../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../components/form.tsx'
 import { CodeInput, PasswordInput } from '../components/input.tsx'
 import { Notice } from '../components/notice.tsx'
 import { canUsePasskeys, proveWithPasskey } from '../passkeys.ts'
@@ -53,10 +53,9 @@ export function ProofDialog() {
               Use a passkey
             </Button>
           )}
-          <Button onClick={cancel}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={cancel} isBusy={form.formState.isSubmitting}>
             Continue
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </DialogFrame>

@@ -11,7 +11,7 @@ import { mayActAs } from '../page.ts'
 import { isLow } from '../pages/wallet/amounts.ts'
 import { useMe, usePlace, type ProjectOfMine } from '../session.ts'
 
-/** What stands in the way, most important first; one at a time, or nobody reads any. */
+/** The obstacles in the way, most important first; one at a time, or nobody reads any. */
 export function Banners() {
   const isOnline = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine)
   const { user, installation } = useMe()

@@ -65,7 +65,7 @@ export function Shell() {
   )
 }
 
-/** Whose page it is: on a phone nothing else on the screen says so. */
+/** The name of the page's project, publisher or advertiser: on a phone nothing else on the screen says so. */
 function PlaceName() {
   const { project, publisher, advertiser } = usePlace()
   const { project: inProject, publisher: inPublisher } = useParams({ strict: false }) as Record<string, string>

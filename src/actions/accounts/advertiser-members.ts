@@ -11,7 +11,7 @@ import { auditAdvertiser } from '../audit.ts'
 import { conflict, notThere, requireAdvertiserRole, wrongField } from '../refusals.ts'
 import { auditWithdrawn, endInvitationsOf, sendInvitation, takeBackInvitation } from './invitations.ts'
 
-/** Who may act for an advertiser. */
+/** The people who may act for an advertiser. */
 
 interface SignUp {
   name: string
@@ -58,7 +58,7 @@ export async function dropAdvertiserMember(tx: Tx, actor: Actor, { advertiser, m
   await auditAdvertiser(tx, actor, advertiser.id, 'advertiser.member_removed', change)
 }
 
-/** What the person who changes the members of an advertiser may do there. It is theirs until the transaction ends. */
+/** Returns the role of the person who changes the members of an advertiser. They keep it until the transaction ends. */
 async function lockRole(tx: Tx, person: Person, advertiserId: string): Promise<AdvertiserRole> {
   await lockTeam(tx, advertiserId)
   const role = await store.holdAdvertiserRole(tx, advertiserId, person.id)

@@ -21,7 +21,7 @@ import { postMail } from '../mails.ts'
 import { conflict, notThere, requireRole, wrongField } from '../refusals.ts'
 import { lockRole } from './team.ts'
 
-/** Who is invited to act for a publisher, or for an advertiser. */
+/** Invitations to act for a publisher, or for an advertiser. */
 
 /** For how long one can be accepted. The mail says it, too. */
 const INVITATION_MS = 7 * DAY_MS
@@ -104,14 +104,14 @@ export async function takeBackInvitation(
 interface InvitationAtHand {
   id: string
   team: Team
-  /** Of whoever is invited. */
+  /** The address of the invited person. */
   email: string
 }
 
 export async function acceptInvitation(tx: Tx, person: Person, invitation: InvitationAtHand): Promise<void> {
   const { id, team, email } = invitation
   await lockTeam(tx, idOf(team))
-  // What it offers now: it may have been changed, or withdrawn, since it was found.
+  // The role offered now counts: the invitation may have been changed, or withdrawn, since it was found.
   const role = await deleteInvitation(tx, team, id)
   if (role === undefined) throw notThere('invitation')
   const hasJoined =

@@ -8,7 +8,7 @@ import { conflict, notThere, requireRole } from '../refusals.ts'
 import { auditWithdrawn, endInvitationsOf } from './invitations.ts'
 import { lockRole } from './team.ts'
 
-/** Who may act for a publisher. */
+/** The people who may act for a publisher. */
 
 interface MemberInput {
   publisher: { id: string }

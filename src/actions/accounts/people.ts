@@ -1,5 +1,6 @@
 import type { Secrets } from '../../platform/secrets.ts'
 import { uuidv7 } from '../../platform/uuid.ts'
+import { EARNINGS_PENDING_DAYS } from '../../rules/clicks/earnings.ts'
 import { ParleyError } from '../../rules/errors.ts'
 import { formatCredits } from '../../rules/money.ts'
 import * as credentials from '../../store/accounts/credentials.ts'
@@ -10,6 +11,7 @@ import * as users from '../../store/accounts/users.ts'
 import { sumOwed } from '../../store/billing/wallets.ts'
 import type { Tx } from '../../store/database.ts'
 import { listProjects } from '../../store/projects/projects.ts'
+import { sumPending } from '../../store/recommendations/earnings.ts'
 import { PARLEY, type Person } from '../actor.ts'
 import { audit, auditEverywhere } from '../audit.ts'
 import { postMail } from '../mails.ts'
@@ -18,7 +20,7 @@ import { createSandbox } from '../sandbox.ts'
 import { leaveAdvertisers } from './advertiser-members.ts'
 import { leavePublisher } from './members.ts'
 
-/** What people do with their own account. */
+/** Actions of people on their own account. */
 
 interface Mailing {
   secrets: Secrets
@@ -63,7 +65,7 @@ export async function endSessions(
   await auditEverywhere(tx, person, 'user.signed_out_everywhere')
 }
 
-/** What follows from a confirmed address. */
+/** The settings for the steps that follow a confirmed address. */
 interface Activation {
   /** Unless the operator activates each publisher. */
   isActivating: boolean
@@ -126,7 +128,7 @@ type LibraryEvent =
   | 'user.two_factor_enabled'
   | 'user.recovery_codes_renewed'
 
-/** What the sign-in library has just done. It writes its own tables by itself, so this follows and is not one with it. */
+/** Logs an event of the sign-in library, which has already written its own tables: the two are not one transaction. */
 export async function recordSignIn(tx: Tx, person: Person, event: LibraryEvent): Promise<void> {
   await auditEverywhere(tx, person, event)
 }
@@ -144,7 +146,8 @@ export async function removeSecondFactor(tx: Tx, person: Person): Promise<void> 
 
 /**
  * The person goes; a publisher of whom they were the only member is closed: its keys end and nobody can act for it. What
- * it owes and was charged stays in the ledger. Not while it has credit, which would be lost with it, or owes some.
+ * it owes and was charged stays in the ledger. Not while it has credit or pending earnings, which would be lost with it, or
+ * owes some.
  */
 export async function deletePerson(tx: Tx, person: Person, { email }: { email: string }): Promise<void> {
   for (const { publisherId, publisherName } of await listMemberships(tx, person.id)) {
@@ -169,9 +172,15 @@ async function expectNothingLeft(tx: Tx, publisherId: string, publisherName: str
   const owed = await sumOwed(tx, publisherId)
   if (owed > 0n)
     throw conflict(`${publisherName} owes ${formatCredits(owed)} of credit. Top up the wallet that owes it first.`)
-  // What is left in a sandbox was a gift, and goes with it.
+  // Credit left in a sandbox was a gift, and goes with it.
   const own = (await listProjects(tx, publisherId)).filter(({ is_sandbox: isSandbox }) => !isSandbox)
   const balance = own.reduce((sum, project) => sum + project.balance_nanos, 0n)
   if (balance > 0n)
     throw conflict(`${publisherName} still has ${formatCredits(balance)} of credit. Use it, or ask for it back first.`)
+  // They would stay pending for good: nothing is released to a publisher that is closed.
+  const pending = await sumPending(tx, publisherId)
+  if (pending > 0n)
+    throw conflict(
+      `${publisherName} still has ${formatCredits(pending)} of pending earnings. They go to the wallet after ${EARNINGS_PENDING_DAYS} days. Wait until then, or delete the project and confirm that they may be lost.`,
+    )
 }

@@ -4,7 +4,7 @@ import type { Tx } from '../../store/database.ts'
 import type { Person } from '../actor.ts'
 import { notThere } from '../refusals.ts'
 
-/** What the person who changes a publisher's team may do there. It is theirs until the transaction ends. */
+/** Returns the role of the person who changes a publisher's team. They keep it until the transaction ends. */
 export async function lockRole(tx: Tx, person: Person, publisherId: string): Promise<MemberRole> {
   await lockTeam(tx, publisherId)
   const role = await holdRole(tx, publisherId, person.id)

@@ -113,7 +113,7 @@ type Answer = ChargeAnswer | { state: 'never_asked' } | { state: 'on_its_way' }
 
 async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): Promise<Answer> {
   const ageMs = Date.now() - topUp.createdAt.getTime()
-  // Who has taken the card back since, while Stripe was away, must not be charged when it returns.
+  // A card that was withdrawn while Stripe was away must not be charged when it returns.
   if (ageMs > SAME_KEY_MS || !(await isStillWanted(db, topUp))) return lookFor(account, topUp, ageMs)
   const calculated = account.hasTax ? await calculateTax(account, topUp) : { tax: undefined }
   if ('answer' in calculated) return calculated.answer
@@ -125,11 +125,11 @@ async function askStripe(db: Db, account: StripeAccount, topUp: PendingTopUp): P
   // Stripe repeats an internal error, too, although it may have charged.
   if (answer.state !== 'unknown') return answer
   const found = await findCharge(account, topUp)
-  // What is not paid may still be on its way there.
+  // A payment that is not paid may still be on its way there.
   return found?.state === 'paid' ? found : answer
 }
 
-/** What became of a payment that is not to be asked for any more. */
+/** Looks up the outcome of a payment that must not be requested again. */
 async function lookFor(account: StripeAccount, topUp: PendingTopUp, ageMs: number): Promise<Answer> {
   const found = await findCharge(account, topUp)
   if (found?.state === 'paid' || found?.state === 'unknown') return found

@@ -17,7 +17,7 @@ import { audit, type ProjectAtHand } from '../audit.ts'
 import { notThere } from '../refusals.ts'
 import { refuseInSandbox } from '../sandbox.ts'
 
-/** Whose limits are set: of an account, a project, a key pair, every end user of a project, or one of them. */
+/** The subject of limits: an account, a project, a key pair, every end user of a project, or one of them. */
 export type Limited =
   | { scope: 'publisher'; publisherId: string }
   | { scope: 'project' | 'end_users'; project: ProjectAtHand }
@@ -52,7 +52,7 @@ export async function setLimits(
   await audit(tx, actor, place, 'limits.changed', { subject: name, details: { of: subject.scope, ...details } })
 }
 
-/** Whoever sets limits of the same subject meanwhile waits, and sees what was set. */
+/** Others who set limits of the same subject wait, and then see what was set. */
 async function lockSubject(tx: Tx, of: Limited): Promise<LimitSubject & { name: string }> {
   if (of.scope === 'publisher') {
     const { scope, publisherId } = of

@@ -6,7 +6,7 @@ import type { PendingTopUp } from '../../store/billing/top-ups/auto-top-ups.ts'
 import type { Card } from '../../store/billing/top-ups/wallet-cards.ts'
 import { clientOf, CREDIT_NAME, PAYMENT_KEY, sentenceOf, TAX_KEY, taxOf, type StripeAccount } from './stripe.ts'
 
-/** What Stripe is asked about saved cards: to charge one while nobody is there, to forget one, and for papers of a payment. */
+/** Requests to Stripe about saved cards: to charge one without its owner present, to forget one, and for papers of a payment. */
 
 export type ChargeAnswer =
   | { state: 'paid'; paymentIntent: string; amount: Nanos; tax: Nanos | undefined; currency: string }
@@ -20,7 +20,10 @@ export interface CardTax {
   amount: Nanos
 }
 
-/** What the card is charged on top, or why it is not charged. The same question has the same answer, by its key. */
+/**
+ * Returns the tax charged to the card on top, or the reason for charging nothing. The key makes Stripe answer a repeated
+ * question alike.
+ */
 export async function calculateTax(
   account: StripeAccount,
   topUp: PendingTopUp,
@@ -120,7 +123,7 @@ function answerOf(intent: Stripe.PaymentIntent): ChargeAnswer {
 function refusalOf(error: unknown): ChargeAnswer {
   if (error instanceof Stripe.errors.StripeCardError)
     return { state: 'declined', reason: declineInWords(error.decline_code, error.code) }
-  // What Stripe will refuse however often it is asked, such as a card that was detached there.
+  // Stripe refuses these however often it is asked: the card was detached there, for example.
   if (error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== 409)
     return { state: 'declined', reason: declineInWords(error.code) }
   return { state: 'unknown', why: sentenceOf(error, 'to charge a card') }
@@ -142,7 +145,7 @@ export async function detachCard(account: StripeAccount, paymentMethod: string):
     await clientOf(account).paymentMethods.detach(paymentMethod)
     return undefined
   } catch (error) {
-    // That is also what Stripe answers when the card is attached to nobody.
+    // Stripe gives the same answer when the card is attached to no customer.
     return error instanceof Stripe.errors.StripeInvalidRequestError ? undefined : sentenceOf(error, 'to forget a card')
   }
 }

@@ -73,7 +73,7 @@ export async function createCheckoutSession(account: StripeAccount, order: Check
   }
 }
 
-/** What tax depends on: where the payer is, and whether they are a business. */
+/** The facts that tax depends on: where the payer is, and whether they are a business. */
 const TAXED = {
   automatic_tax: { enabled: true },
   billing_address_collection: 'required',
@@ -123,7 +123,7 @@ export function readSignedEvent(body: Buffer, signature: string, secret: string)
     )
     return { id, type, event: eventOf(type, new Date(created * 1000), data.object) }
   } catch (error) {
-    // Whatever else is thrown, the signature had been found right before.
+    // Any other error is thrown only after the signature was found right.
     if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) return { rejected: 'malformed' }
     return { rejected: /tolerance/.test(error.message) ? 'stale' : 'signature' }
   }

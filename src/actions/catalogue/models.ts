@@ -13,7 +13,7 @@ import type { Actor } from '../actor.ts'
 import { auditInstallation } from '../audit.ts'
 import { conflict, notThere } from '../refusals.ts'
 
-/** What callers can name, what it costs, and who answers it. */
+/** The models that callers can name, what they cost, and who answers them. */
 
 export async function addModel(
   tx: Tx,
@@ -93,7 +93,7 @@ export async function removeDeployment(tx: Tx, actor: Actor, { id }: { id: strin
 
 interface PriceImport {
   plan: ImportPlan & { fields?: readonly FieldAddition[] }
-  /** Of the catalogue that the plan was made for. */
+  /** The version of the catalogue that the plan was made for. */
   version: bigint
   effectiveFrom: Date
   /** The name of the price file. */

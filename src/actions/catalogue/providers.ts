@@ -19,7 +19,7 @@ import { expectGatewaysToHave } from './secrets.ts'
 
 /** Upstreams that answer, and their API keys: sealed before they are stored, and named in the log by their end alone. */
 
-/** What a provider's only key is called, unless it is given a name. */
+/** The name of a provider's only key, unless it is given another. */
 export const DEFAULT_KEY = 'default'
 
 export interface ApiKey {
@@ -51,7 +51,7 @@ interface ProviderChange {
   /** Undefined: stays as it is. */
   baseUrl: string | undefined
   settings: Record<string, unknown> | undefined
-  /** Of the only key. Null: is taken away. */
+  /** The provider's only key. Null: it is taken away. */
   key: ApiKey | null | undefined
 }
 

@@ -16,7 +16,7 @@ export async function expectGatewaysToHave(tx: Tx, version: number, leaseMs: num
   const lacking = (await listLiveGateways(tx, leaseMs)).filter((gateway) => !gateway.secret_versions?.includes(version))
   if (lacking.length === 0) return
   throw conflict(
-    `Nothing was sealed: secret ${version} is missing at ${lacking.map(nameOf).join(', ')}. List it in PARLEY_SECRET of every gateway, after the one that is first now, and restart them before you put it first.`,
+    `Nothing was sealed: secret ${version} is missing at ${namesOf(lacking)}. List it in PARLEY_SECRET of every gateway, after the one that is first now, and restart them before you put it first.`,
   )
 }
 
@@ -59,7 +59,7 @@ export async function forgetSecret(tx: Tx, actor: Actor, input: SecretToForget):
   if (having.length > 0) {
     const what = isLost ? 'is not lost' : 'is still in use'
     throw conflict(
-      `Secret ${version} ${what}: ${having.map(nameOf).join(', ')} has it. Take it out of PARLEY_SECRET of every process first.`,
+      `Secret ${version} ${what}. It is still listed by ${namesOf(having)}. Take it out of PARLEY_SECRET of every process, restart them and repeat this command. A gateway that was killed counts for ${leaseMs / 1_000} s after its end.`,
     )
   }
   if (!isLost) await expectUnused(tx, input)
@@ -90,6 +90,7 @@ async function expectUnused(tx: Tx, { version, versionOf }: SecretToForget): Pro
   )
 }
 
-function nameOf({ id, started_at }: { id: string; started_at: Date }): string {
-  return `gateway ${id} (started ${started_at.toISOString()})`
+/** Nobody knows a gateway by its id: what its log and the system say, too, is when it was started. */
+function namesOf(gateways: readonly { id: string; started_at: Date }[]): string {
+  return gateways.map(({ id, started_at }) => `the gateway started at ${started_at.toISOString()} (${id})`).join(', ')
 }

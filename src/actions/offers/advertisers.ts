@@ -58,7 +58,7 @@ export async function setTrackingTemplate(
 
 interface FinishedCheck {
   advertiserId: string
-  /** What was checked. */
+  /** The token that was looked for. */
   token: string
   findings: Findings
 }

@@ -64,7 +64,7 @@ function expectOrder(starts: Date | null | undefined, ends: Date | null | undefi
   if (starts && ends && ends <= starts) throw wrongField('endsAt', 'A campaign must end after it begins.')
 }
 
-/** Of hints their number: the log has no room for the advertiser's words. */
+/** Hints are logged as their number: the log has no room for the advertiser's words. */
 function settingDetails(settings: CampaignSettings): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]: [string, unknown]) => {

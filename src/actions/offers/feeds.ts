@@ -71,7 +71,7 @@ export async function changeFeed(tx: Tx, actor: Actor, { id, ...feed }: FeedByAd
   await auditAdvertiser(tx, actor, feed.advertiser.id, 'feed.changed', change)
 }
 
-/** Of the address its name: the rest may hold a secret of the shop. */
+/** The address is logged as its host: the rest may hold a secret of the shop. */
 function detailsOf({ advertiser, campaign, source }: FeedByAddress): Record<string, unknown> {
   const { sourceUrl, interval, currency } = source
   const host = new URL(sourceUrl).host

@@ -11,7 +11,7 @@ import { FeedError } from '../../rules/offers/feed-error.ts'
 import { MINUTE_MS, SECOND_MS } from '../../rules/durations.ts'
 import { feedUrlOf } from '../../rules/offers/feed-schedule.ts'
 
-/** What a server said of a file the last time. */
+/** The validators that a server sent with a file the last time. */
 export interface Validators {
   etag: string | null
   lastModified: string | null
@@ -140,7 +140,7 @@ async function ask(
   return responseTo(asking, deadline)
 }
 
-/** What is known without the file; undefined when the file follows. */
+/** Returns the result where the head alone decides it; undefined when the file follows. */
 function readHead(
   { statusCode: status = 0, headers }: IncomingMessage,
   url: string,

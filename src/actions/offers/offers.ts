@@ -14,15 +14,15 @@ interface Decision {
 
 export interface ReadOffer {
   id: string
-  /** Of the words that were read. Without it, the decision is on whatever they are now. */
+  /** The mark of the words that were read. Without it, the decision is on the words as they are now. */
   wordsMark: string | undefined
 }
 
-/** Of many, the log names so many. */
+/** The log names at most this many offers. */
 const NAMED_MAX = 20
 const QUOTED_MAX = 5
 
-/** What a person decided on offers that wait for one: on all of them, or on none. */
+/** Records a person's decision on offers that wait for one: on all of them, or on none. */
 export async function reviewOffers(tx: Tx, actor: Actor, { offers, decision, reason }: Decision): Promise<void> {
   const ids = [...new Set(offers.map(({ id }) => id))]
   const found = await lockOffers(tx, ids)

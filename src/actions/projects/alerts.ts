@@ -52,7 +52,7 @@ export interface AlertsInstallation {
 
 interface AlertsInput {
   project: ProjectAtHand
-  /** Of the low-balance email, which is sent by a job of its own. */
+  /** Whether the low-balance email is on. A job of its own sends it. */
   hasBalanceMail: boolean
   installation: AlertsInstallation
 }
@@ -74,7 +74,10 @@ export async function openAlert(tx: Tx, input: AlertsInput, judged: Judged): Pro
   await mailOpened(tx, input, alert)
 }
 
-/** Those whose end is news. A balance is topped up, a budget raised and a day ended by somebody or something that they know. */
+/**
+ * Alerts whose end is mailed, too. The others end by something that people know of: a top-up, a raised budget, the end of a
+ * day.
+ */
 const TOLD_WHEN_OVER: readonly string[] = ['error_rate', 'provider_down'] satisfies AlertKind[]
 
 export async function closeAlert(tx: Tx, { project, installation }: AlertsInput, { id }: OpenAlert): Promise<void> {

@@ -75,7 +75,7 @@ export async function setDomainVerified(
 export interface FinishedCheck {
   publisherId: string
   projectId: string
-  /** What was checked. */
+  /** The name and the token that were checked. */
   name: string
   token: string
   findings: Findings

@@ -24,7 +24,7 @@ export async function playgroundPairOf(
 ): Promise<KeyPair> {
   await expectProject(tx, projectId)
   const row = await lockPlaygroundKey(tx, projectId)
-  // Of any secret at hand: two consoles that have different ones first would replace each other's pair at every call.
+  // A pair under any secret at hand will do: two consoles with different first secrets would replace each other's at every call.
   const isOurs = row && secrets.versions.includes(row.secret_version)
   if (isOurs && row.expires_at && row.expires_at.getTime() > nowMs + KEY_LEFT_MS) {
     const pair = derivedPair(secrets, cell, row.id, row.expires_at, row.secret_version)

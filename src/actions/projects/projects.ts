@@ -1,4 +1,5 @@
 import { uuidv7 } from '../../platform/uuid.ts'
+import { EARNINGS_PENDING_DAYS } from '../../rules/clicks/earnings.ts'
 import { formatCredits } from '../../rules/money.ts'
 import { lockPublisher } from '../../store/accounts/publishers.ts'
 import { requestCut, withdrawCut } from '../../store/calls/retention-cuts.ts'
@@ -6,6 +7,7 @@ import { listModels } from '../../store/catalogue/models.ts'
 import { listServedModels } from '../../store/catalogue/served-models.ts'
 import type { Tx } from '../../store/database.ts'
 import * as store from '../../store/projects/projects.ts'
+import { findEarnings } from '../../store/recommendations/earnings.ts'
 import { dismissOnboarding as dismiss } from '../../store/projects/first-steps.ts'
 import { eraseSavedPrompts } from '../../store/projects/saved-prompts.ts'
 import type { Actor } from '../actor.ts'
@@ -16,7 +18,7 @@ import { expectProject } from './lock.ts'
 
 /** Each has Parley ask for a name and a file again and again, at whatever name its publisher wrote. */
 const PROJECTS_MAX = 100
-/** Of a list, the log names so many that came and went. */
+/** The log names at most this many that were added, and as many that were removed. */
 const NAMED_MAX = 20
 
 interface NewProject {
@@ -54,7 +56,7 @@ export async function renameProject(
 }
 
 /**
- * Which models a project may name; null: all. A model that is not served any more may stay in a list that it is in; a new
+ * Sets the models that a project may name; null: all. A model that is no longer served may stay in a list that has it; a new
  * one has to be there. An operator can allow one before it is served.
  */
 export async function changeAllowedModels(
@@ -125,12 +127,24 @@ export async function deleteProject(
   // Nobody could pay it any more, and the account's other projects would stay refused.
   if (owed > 0n)
     throw conflict(`${formatCredits(owed)} of credit is owed. Top up the wallet first: what is owed is paid by that.`)
-  if (balance > 0n && !leavesCredit)
-    throw conflict(`${formatCredits(balance)} of credit is left. Confirm that it may be lost, or use it first.`)
+  const { pending } = await findEarnings(tx, project.id)
+  const left = creditLeftInWords(balance, pending)
+  if (left !== undefined && !leavesCredit) {
+    const release = pending > 0n ? `: earnings go to the wallet after ${EARNINGS_PENDING_DAYS} days` : ''
+    throw conflict(`${left} left. Confirm that it may be lost, or use it first${release}.`)
+  }
   await store.archiveProject(tx, project.id)
   await eraseSavedPrompts(tx, project.id)
-  const details = { domain, balanceLeft: formatCredits(balance) }
+  const details = { domain, balanceLeft: formatCredits(balance), pendingLeft: formatCredits(pending) }
   await auditProject(tx, actor, project, 'project.deleted', { details })
+}
+
+/** Says what nobody can use once the project is deleted, up to the word "left". Undefined: there is nothing. */
+export function creditLeftInWords(balance: bigint, pending: bigint): string | undefined {
+  const credit = balance > 0n ? `${formatCredits(balance)} of credit` : undefined
+  const earnings = pending > 0n ? `${formatCredits(pending)} of pending earnings` : undefined
+  if (credit && earnings) return `${credit} and ${earnings} are`
+  return (credit ?? earnings) && `${credit ?? earnings} is`
 }
 
 async function projectRow(tx: Tx, id: string) {

@@ -35,7 +35,7 @@ interface Changes {
   project: ProjectAtHand
   promptId: string
   name?: string | undefined
-  /** What is asked now, in place of what was. */
+  /** The new request, in place of the old one. */
   asked?: { model: string; content: PromptContent } | undefined
 }
 

@@ -42,7 +42,7 @@ export async function createEndpoint(
   return { id, secret }
 }
 
-/** What is left out stays as it is. */
+/** Fields that are left out keep their value. */
 export async function changeEndpoint(
   tx: Tx,
   actor: Actor,

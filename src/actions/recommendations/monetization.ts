@@ -4,11 +4,12 @@ import { BLOCKED_ADVERTISERS_MAX, obstacleToOn, type SafetyProof } from '../../r
 import type { Tx } from '../../store/database.ts'
 import { listAdvertisers, lockMonetization, updateMonetization } from '../../store/recommendations/monetization.ts'
 import { isSandbox } from '../../store/projects/sandboxes.ts'
+import { SANDBOX_REFUSALS } from '../../rules/sandbox.ts'
 import type { Actor } from '../actor.ts'
 import { auditProject, type ProjectAtHand } from '../audit.ts'
 import { conflict, notThere } from '../refusals.ts'
 
-/** What a project allows to be recommended in its replies. */
+/** The settings for what a project allows to be recommended in its replies. */
 
 type Mode = MonetizationSettings['mode']
 
@@ -38,6 +39,9 @@ export async function changeMonetization(
   { project, settings }: { project: ProjectAtHand; settings: Partial<MonetizationSettings> },
 ): Promise<Mode> {
   const before = await lockMonetization(tx, project.id)
+  // Each floor that is tried tells whether an advertiser would pay it, and sandboxes cost nothing to make.
+  const isNewFloor = (settings.floorNanos ?? 0n) > 0n && settings.floorNanos !== before.floorNanos
+  if (isNewFloor && (await isSandbox(tx, project.id))) throw conflict(SANDBOX_REFUSALS.floor)
   const isEnded = before.mode === 'on' && (settings.audience ?? 'general') !== 'general'
   const changes = changesOf(before, { ...settings, ...(isEnded && { mode: 'off' }) })
   if (Object.keys(changes).length === 0) return before.mode

@@ -7,7 +7,7 @@ import { findKeyPair } from '../../store/projects/keys.ts'
 import { CliError, expectId, unknownId } from '../failures.ts'
 import { projectAtHand, projectOf } from '../project-at-hand.ts'
 
-/** Which options name whose limits they are. */
+/** The options that name the subject of limits. */
 export interface SubjectOptions {
   publisher?: string
   project?: string

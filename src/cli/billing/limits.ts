@@ -93,7 +93,7 @@ async function outputOf(db: Db, { subject, projectId }: NamedSubject): Promise<O
   if (!counted) throw new Error('a subject has no limits to show')
   const { own, state } = counted
   const operator = subject.scope === 'project' ? (await findCredits(db, subject.subject))?.rates : undefined
-  // Of every end user by itself, so that none is used as such.
+  // Limits of end users apply to each of them separately, so no usage is shown.
   const isShared = subject.scope === 'end_users'
   const rates = (rows: ReturnType<typeof ratesIn>, by: Line['set by']): Line[] =>
     rows.map(({ name, limit, used, left }) => ({

@@ -42,7 +42,7 @@ const SOURCES: Record<UsageSource, string> = {
   none: 'the answer never began',
 }
 
-/** What the gateway knew is lost with it; if it was only late, its bill came afterwards and is among the corrections. */
+/** The gateway's own count is lost with it; if it was only late, its bill came afterwards and is among the corrections. */
 const DIED = 'not known: the gateway was given up during the call'
 
 async function show({ db }: Session, text: string): Promise<Output> {
@@ -138,7 +138,7 @@ function moneyFacts(receipt: Receipt, again: Recomputation): string {
 /** Nothing credits a call for what it recommended yet. */
 const RECOMMENDATION_CREDIT = 0n
 
-/** What is known of it: an attempt at a provider whose cost is not known counts nothing. */
+/** Adds up the costs that are known: an attempt at a provider whose cost is not known counts nothing. Null: none is known. */
 function upstreamCostOf({ attempts }: Receipt): string | null {
   const known = attempts.map(costOf).filter((cost) => cost !== null)
   return known.length === 0 ? null : formatCredits(known.reduce((sum, cost) => sum + cost))

@@ -24,7 +24,7 @@ const dollars = z.string().transform((text, context) => {
 const tokens = z.int().min(1).max(1_000_000_000)
 const figure = z.int().min(0).max(10_000_000)
 const model = z.strictObject({
-  /** What callers name it. Absent: as the provider does. */
+  /** The name that callers use. Absent: the provider's. */
   id: z.string().min(1).max(128).optional(),
   kind: z.enum(MODEL_KINDS).default('chat'),
   owned_by: z.string().min(1).max(100),

@@ -6,13 +6,13 @@ import type { PriceFile } from './price-file.ts'
 import { priceCells, priceDocument } from './prices.ts'
 import { table } from '../print.ts'
 
-/** What an import would change. */
+/** All changes that an import would make. */
 export interface WholePlan extends ImportPlan {
-  /** What is added to the unsupported fields of routes that are there. */
+  /** Additions to the unsupported fields of routes that are there. */
   fields: FieldAddition[]
 }
 
-/** What an import would change, for people: first what is new, then what is dearer or cheaper, then what is odd. */
+/** Describes an import's changes for people: first what is new, then what is dearer or cheaper, then what is odd. */
 export function planText(file: PriceFile, plan: WholePlan): string {
   const fresh = plan.changes.filter((change) => change.isNew)
   const old = plan.changes.filter((change) => !change.isNew)

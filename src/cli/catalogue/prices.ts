@@ -80,7 +80,7 @@ export async function setPrice(
   }
 }
 
-/** What a row has for each class: all five, or none. */
+/** Returns a row's amount for each class: all five, or none. */
 export function classesIn<Name extends string>(
   columns: ClassColumns<Name>,
   row: Record<NoInfer<Name>, Nanos | null>,

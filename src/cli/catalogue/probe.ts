@@ -50,7 +50,7 @@ export interface Probe {
   phases: Phase[]
   /** Undefined: the provider reported none. */
   usage: Usage | undefined
-  /** What went wrong and what to do about it. Undefined: it answered. */
+  /** The problem and what to do about it. Undefined: it answered. */
   failure: string | undefined
 }
 

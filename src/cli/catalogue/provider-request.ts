@@ -18,7 +18,7 @@ import type { Session } from '../session.ts'
 import { apiKeyOf } from './probe.ts'
 import { keyLabel, type Provider, type ProviderKey } from './provider-keys.ts'
 
-/** What would be sent to a provider for a caller's request. Nothing is. */
+/** The request that a provider would get for a caller's request. Nothing is sent. */
 
 type Route = Awaited<ReturnType<typeof listDeployments>>[number]
 
@@ -107,7 +107,7 @@ function digestsFor(body: unknown): Pick<UpstreamCall, 'endUser' | 'cache'> {
 
 type Asked = Omit<UpstreamCall, 'request'>
 
-/** What is asked of a route, in the words of its endpoint. */
+/** Puts a request to a route in the words of its endpoint. */
 interface Saying {
   /** The field that it cannot honour. */
   refusedBy(asked: Asked): RouteField | EmbeddingField | undefined

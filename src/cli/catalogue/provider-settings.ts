@@ -51,7 +51,7 @@ export function expectUsable(provider: ProviderOptions): void {
   }
 }
 
-/** Those that are stored, as the gateways of this version read them. */
+/** Reads the stored settings as the gateways of this version do. */
 export function readStoredSettings(provider: ProviderOptions): { ignored: string[]; problem: string | undefined } {
   let ignored: string[] = []
   const problem = settingsProblemOf(() => {
@@ -82,7 +82,10 @@ function settingsProblemOf(create: () => void): string | undefined {
   }
 }
 
-/** What to begin with: a preset by name, or the one with the provider's own name unless another wire format is asked for. */
+/**
+ * Returns the preset to begin with: the one named, or the one with the provider's own name unless another wire format is asked
+ * for.
+ */
 export function presetFor(name: string, options: { preset?: string; kind?: string }): Preset | undefined {
   if (options.preset === undefined) return options.kind === undefined ? presetNamed(name) : undefined
   const preset = presetNamed(options.preset)

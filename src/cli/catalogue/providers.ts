@@ -76,7 +76,7 @@ export function addProviderCommands(program: Command): void {
   addProviderKeyCommands(provider)
 }
 
-/** What each wire format adds to the address by itself. */
+/** The endings that each wire format adds to the address by itself. */
 const ADDED = /\/chat\/completions$|\/messages$|:(?:stream)?generateContent$|\/converse(?:-stream)?$/i
 
 export function baseUrlOf(text: string): string {

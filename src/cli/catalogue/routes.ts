@@ -50,7 +50,10 @@ export function addRouteCommands(model: Command): void {
     .action(withStore(unroute))
 }
 
-/** What the provider asks of the operator: dollars per million tokens. Without it, receipts have no upstream cost. */
+/**
+ * Adds options for what the provider asks of the operator: dollars per million tokens. Without it, receipts have no upstream
+ * cost.
+ */
 function addCostOptions(command: Command): Command {
   return command
     .addOption(priceOption('--cost-input <dollars>', 'what it asks per million prompt tokens'))

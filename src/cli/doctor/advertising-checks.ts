@@ -35,7 +35,7 @@ async function checkReports(db: Db): Promise<Finding[]> {
   return [{ check: 'reader reports', state: 'hint', detail, mend: 'Run: parley offers reports' }]
 }
 
-/** What a stranger's server does is no problem of the installation, until the offers are gone. */
+/** A failure of a stranger's server is no problem of the installation, until the offers are gone. */
 async function checkFeeds(db: Db): Promise<Finding[]> {
   const failing = (await listFeeds(db)).filter(
     ({ source_url, failures, last_fetch }) =>

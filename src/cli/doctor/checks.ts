@@ -22,7 +22,7 @@ export interface Finding {
   check: string
   state: 'ok' | 'problem' | 'hint' | 'skipped'
   detail: string
-  /** What to do about it. */
+  /** The remedy. */
   mend?: string
 }
 

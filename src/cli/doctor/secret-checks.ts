@@ -28,7 +28,7 @@ async function neededByKeyPairs(db: Db, secrets: Secrets): Promise<Finding> {
   return verdict('secrets', lost.length === 0, detail, 'List that secret in PARLEY_SECRET again, as NUMBER:BASE64.')
 }
 
-/** What is made under the first secret fails at a gateway that does not have it. */
+/** Anything made under the first secret fails at a gateway that does not have it. */
 async function lackedByGateways(db: Db, secrets: Secrets, leaseMs: number): Promise<Finding[]> {
   const lacking = (await listLiveGateways(db, leaseMs)).filter(
     ({ secret_versions }) => secret_versions !== null && !secret_versions.includes(secrets.version),

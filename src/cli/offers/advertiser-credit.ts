@@ -10,7 +10,7 @@ import { addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 import { advertiserOf } from './advertisers.ts'
 import { addClickReceiptCommand } from './click-receipt.ts'
 
-/** What advertisers prepay, and what they get back. */
+/** Commands for what advertisers prepay, and what they get back. */
 export function addAdvertiserCreditCommands(program: Command, advertiser: Command): void {
   addCredit(advertiser, 'topup', 'add credit that the advertiser has paid for', '500 --reference invoice-42')
   addCredit(advertiser, 'grant', 'add credit as a gift', '50 --reason "first campaign"')

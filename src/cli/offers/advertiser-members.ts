@@ -10,7 +10,7 @@ import { table, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 import { advertiserOf } from './advertisers.ts'
 
-/** Which people of the console may act for an advertiser. */
+/** Commands for the people of the console who may act for an advertiser. */
 export function addAdvertiserMemberCommands(advertiser: Command): void {
   const member = advertiser.command('member').description('the people who act for an advertiser in the console')
   addChange(

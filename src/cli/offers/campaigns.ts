@@ -213,7 +213,7 @@ const LIMITED_BY: Record<CampaignLimit, string> = {
   bid: 'bid',
 }
 
-/** What keeps a campaign from being recommended more often now. */
+/** Returns the reason why a campaign is not recommended more often now. */
 export function limitedBy(limited: Limited | undefined): string {
   return limited?.limit === undefined ? 'nothing' : LIMITED_BY[limited.limit]
 }

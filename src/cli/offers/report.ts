@@ -20,7 +20,7 @@ const DAYS_DEFAULT = 30
 const DAYS_MAX = 365
 const ROWS_SHOWN = 50
 
-/** What an advertiser is told of its recommendations. */
+/** Adds the report that an advertiser gets of its recommendations. */
 export function addAdvertiserReportCommand(advertiser: Command): void {
   addCommand(
     advertiser,

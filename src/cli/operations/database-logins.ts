@@ -119,7 +119,7 @@ function newLogins(prefix: string): Record<Login, NewLogin> {
   return Object.fromEntries(entries) as Record<Login, NewLogin>
 }
 
-/** Those of the variables that are set: the operator has chosen names and passwords. */
+/** Returns the logins whose variables are set: the operator has chosen their names and passwords. */
 function loginsIn(config: Config): Partial<Record<Login, NewLogin>> {
   const owner = URL.parse(config.DATABASE_URL)?.username
   const logins: Partial<Record<Login, NewLogin>> = {}

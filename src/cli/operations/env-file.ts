@@ -46,7 +46,7 @@ function variableOf(line: string): string {
   return /^\s*(?:export\s+)?(\w+?)(?:_FILE)?\s*=/.exec(line)?.[1] ?? ''
 }
 
-/** What a link leads to is written, and the link stays. */
+/** Follows a link: its target is written, and the link stays. */
 async function targetOf(name: string): Promise<string> {
   try {
     return await realpath(name)

@@ -4,6 +4,7 @@ import {
   changeLimits,
   changeRetention,
   createProject,
+  creditLeftInWords,
   deleteProject,
   renameProject,
   type ProjectLimits,
@@ -12,6 +13,7 @@ import { formatCredits } from '../../rules/money.ts'
 import type { Db } from '../../store/database.ts'
 import { listModels } from '../../store/catalogue/models.ts'
 import { listProjects } from '../../store/projects/projects.ts'
+import { findEarnings } from '../../store/recommendations/earnings.ts'
 import { domainOf, limitUpTo, listOf, tenantNameOf, wholeNumber, type Limit } from '../arguments.ts'
 import { projectAtHand, projectOf, type Project } from '../project-at-hand.ts'
 import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
@@ -63,11 +65,11 @@ export function addProjectCommands(program: Command): void {
     `parley project delete ${EXAMPLE_ID} --leave-credit`,
   )
     .argument('<id>')
-    .option('--leave-credit', 'delete it even if credit is left, which stays behind')
+    .option('--leave-credit', 'delete it even if credit or pending earnings are left, which stay behind')
     .action(withStore(remove))
 }
 
-/** What keeps a project's calls from being answered, each with the command that changes it. */
+/** Returns the obstacles to answering a project's calls, each as the command that removes it. */
 export function obstaclesOf(project: Project): string[] {
   return [
     ...(project.publisher_activated_at ? [] : [`parley publisher activate ${project.publisher_id}`]),
@@ -145,8 +147,9 @@ async function set({ db, actor, change }: Session, id: string, options: SetOptio
 
 async function remove({ db, actor, change }: Session, id: string, options: { leaveCredit?: true }): Promise<Output> {
   const row = await projectOf(db, id)
-  if (row.balance_nanos > 0n && !options.leaveCredit)
-    throw new CliError(`${formatCredits(row.balance_nanos)} of credit is left. Use --leave-credit to leave it behind.`)
+  const left = creditLeftInWords(row.balance_nanos, (await findEarnings(db, id)).pending)
+  if (left !== undefined && !options.leaveCredit)
+    throw new CliError(`${left} left. Use --leave-credit to leave it behind.`)
   const project = projectAtHand(row)
   await change((tx) => deleteProject(tx, actor, { project, leavesCredit: options.leaveCredit ?? false })).catch(
     orUnknown('project', id),

@@ -30,7 +30,7 @@ type LinkKind = 'confirm' | 'reset'
 const GOOD_FOR_MS: Record<LinkKind, number> = { confirm: 24 * HOUR_MS, reset: HOUR_MS }
 const MAILS_PER_MINUTE = 10
 const LINKS_PER_MINUTE = 30
-/** What may send a mail answers no sooner: how long it took would tell whether the address is known. */
+/** Requests that may send a mail are answered no sooner: the time taken would tell whether the address is known. */
 const ANSWER_AFTER_MS = 250
 
 export function addressProofRoutes(app: FastifyInstance, world: World): void {

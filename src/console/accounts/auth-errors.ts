@@ -23,7 +23,7 @@ export async function callAuthLibrary<T>(db: Db, work: () => Promise<T>): Promis
 
 const causesOfCall = new AsyncLocalStorage<unknown[]>()
 
-/** What the library tells its log, which is nobody's but ours. */
+/** Keeps the errors that the library logs. Its log leads nowhere else. */
 export function noteCauses(causes: readonly unknown[]): void {
   causesOfCall.getStore()?.push(...causes)
 }

@@ -104,11 +104,11 @@ export function createAuth({ db, secrets, secretVersions, passwords, consoleUrl 
 
 const afterProof = new AsyncLocalStorage<true>()
 
-/** What our routes need of the library beside what it offers. Not reachable over HTTP. */
+/** Endpoints that our routes need in addition to the library's own. Not reachable over HTTP. */
 const ownEndpoints = {
   id: 'own-endpoints',
   endpoints: {
-    /** Who has given their password and is asked for a code now, by the cookie that they got for it. */
+    /** Finds the user who has given their password and is asked for a code now, by the cookie that they got for it. */
     findPendingUser: createAuthEndpoint(
       '/find-pending-user',
       { method: 'POST', metadata: { SERVER_ONLY: true } },

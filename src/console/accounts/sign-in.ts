@@ -100,7 +100,7 @@ export async function signInWithPassword(
 interface SignIn {
   /** As it was when they began to show who they are. */
   account: Account | undefined
-  /** Of the session that the library has opened, and that nobody has yet. */
+  /** The token of the session that the library has opened, and that has not been handed out yet. */
   token: string
   event: 'user.signed_in' | 'user.signed_in_by_recovery_code'
 }
@@ -121,7 +121,7 @@ async function admit({ db }: World, request: RequestFacts, { account, token, eve
   }
 }
 
-/** Of whoever has given their password and is asked for a code now. */
+/** Returns the account whose password was just given and whose code is asked for now. */
 async function pendingAccount({ db, auth }: World, request: RequestFacts): Promise<Account | undefined> {
   const { userId } = await callAuthLibrary(db, () => auth.api.findPendingUser({ headers: withoutSession(request) }))
   return userId === undefined ? undefined : findAccount(db, { id: userId })
@@ -149,7 +149,7 @@ async function endSessionOf(world: World, request: RequestFacts): Promise<void> 
   if (before) await deleteSession(world.db, before.user.id, before.user.sessionId)
 }
 
-/** What remembers that a code was used. */
+/** Returns the key under which the use of a code is remembered. */
 export function codeOf(userId: string, code: string): string {
   return `code/${userId}/${code}`
 }

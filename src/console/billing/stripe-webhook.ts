@@ -10,7 +10,7 @@ import { readSignedEvent, type StripeAccount } from '../../actions/billing/strip
 import { problemWithStripe, readCard } from '../../actions/billing/stripe-cards.ts'
 import { saveCard } from '../../actions/billing/wallet-cards.ts'
 
-/** What the payment provider tells. */
+/** Events from the payment provider. */
 
 export const WEBHOOK_PATH = '/webhooks/stripe'
 /** Stripe's events have a few kilobytes; the largest carry long lists that do not concern us. */

@@ -9,9 +9,8 @@ import {
   findUsageProgress,
   listGroupNames,
   sumBilled,
+  sumUsageBothWays,
   sumUsageBriefly,
-  sumUsageByGroup,
-  sumUsageByTime,
   sumUsageByTimeAndGroup,
   type BilledAtPrice,
   type UsageGroup,
@@ -60,8 +59,7 @@ function checkedSpan(asked: AskedSpan): Span {
 async function usageReplyOf(db: Db, projectIds: string[], span: Span, by: UsageGroup) {
   const asked = { projectIds, ...span }
   const names = await listGroupNames(db, by, projectIds)
-  const groups = await sumUsageByGroup(db, asked, by)
-  const times = await sumUsageByTime(db, asked)
+  const { groups, times } = await sumUsageBothWays(db, asked, by)
   return {
     ...span,
     by,

@@ -148,7 +148,7 @@ function callOf(row: CallRow, names: Map<string, string>) {
   }
 }
 
-/** Of the tries only how long they took and what kind of failure: who was asked is the operator's business. */
+/** Tries are shown only with their duration and kind of failure: who was asked is the operator's business. */
 async function detailOf(db: Db, receipt: Receipt, names: Map<string, string>) {
   const { usage, price, outcome, errorCode } = receipt
   const { version: _version, ...prices } = price

@@ -13,7 +13,7 @@ import {
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
-/** What was found by then is shown, with a way to go on. */
+/** The messages found by then are shown, with a way to go on. */
 const BUDGET_MS = 2 * SECOND_MS
 
 export function messageSearchRoutes(app: FastifyInstance, world: World): void {

@@ -60,9 +60,9 @@ const delivery = z.object({
   /** While it waits. */
   nextAttemptAt: time.nullable(),
   lastStatus: z.number().int().nullable(),
-  /** What went wrong, in words. */
+  /** The failure, in words. */
   lastError: z.string().nullable(),
-  /** What was sent. */
+  /** The body that was sent. */
   body: z.string(),
 })
 
@@ -72,7 +72,7 @@ export const alerts = entries({
     role: 'viewer',
     reply: z.object({ rules: z.array(rule), open: z.array(alert) }),
   },
-  /** Those that are over, newest first. */
+  /** Closed alerts, newest first. */
   'GET /api/projects/:project/alert-history': {
     access: 'project',
     role: 'viewer',

@@ -29,7 +29,7 @@ const browserSession = z.object({
   expiresAt: time,
 })
 
-/** Those that are not over. */
+/** Sessions that are not over. */
 export const browserSessions = entries({
   'GET /api/projects/:project/browser-sessions': {
     access: 'project',

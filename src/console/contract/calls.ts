@@ -89,13 +89,13 @@ const callDetail = call.extend({
   settledAt: time,
   usageSource: z.enum(['reported', 'estimated', 'none']),
   heldNanos: amount,
-  /** What the tokens are worth at the frozen price; less may have been charged, never more. */
+  /** The value of the tokens at the frozen price; less may have been charged, never more. */
   worthNanos: amount,
   priceVersion: amount,
   priceEffectiveFrom: time.nullable(),
   lines: forEachClass(line),
   roundingNanos: amount,
-  /** What the provider's cache has saved; less than nothing where more was written to it than read. */
+  /** Savings from the provider's cache; negative where more was written to it than read. */
   savedNanos: amount,
   isRecomputed: z.boolean(),
   phases: z.array(
@@ -108,9 +108,9 @@ const callDetail = call.extend({
     }),
   ),
   corrections: z.array(z.object({ kind: z.string(), amountNanos: amount, createdAt: time })),
-  /** What the caller sent along, by key; empty when there was none, or it is kept no longer. */
+  /** The caller's metadata, by key; empty when there was none, or it is no longer kept. */
   metadata: z.array(z.object({ key: z.string(), value: z.string() })),
-  /** What the reply carried; null: nothing, or it is kept no longer. */
+  /** The recommendation in the reply; null: there was none, or it is no longer kept. */
   recommendation: carried.nullable(),
 })
 
@@ -126,7 +126,7 @@ const refusedRequest = z.object({
   times: amount,
   status: z.number(),
   code: z.string(),
-  /** What the caller was told. */
+  /** The message to the caller. */
   message: z.string(),
   /** The field that is wrong. */
   param: z.string().nullable(),
@@ -139,7 +139,7 @@ const refusedRequest = z.object({
   keyName: z.string().nullable(),
   /** Sent with the secret of a browser session. */
   viaSession: z.boolean(),
-  /** What the code means, and what to do; null of a code that this version does not know. */
+  /** The meaning of the code, and what to do; null for a code that this version does not know. */
   explanation: z.object({ what: z.string(), advice: z.string() }).nullable(),
 })
 

@@ -54,7 +54,7 @@ const message = z.object({
       chargedNanos: amount,
     })
     .nullable(),
-  /** What stood under a reply: not part of it, and never sent to a model. Null: nothing. */
+  /** The recommendation under a reply: not part of it, and never sent to a model. Null: none. */
   recommendation: carried.nullable(),
 })
 

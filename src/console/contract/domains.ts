@@ -11,7 +11,7 @@ export const domain = z.object({
   provenBy: z.enum(['dns', 'file', 'operator', 'sandbox']).nullable(),
   verifiedAt: time.nullable(),
   failingSince: time.nullable(),
-  /** Of a failing domain: from when calls are refused, unless the proof comes back. */
+  /** For a failing domain: from when calls are refused, unless the proof comes back. */
   lapsesAt: time.nullable(),
   lapsedAt: time.nullable(),
   checkedAt: time.nullable(),

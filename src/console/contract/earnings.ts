@@ -19,9 +19,9 @@ const click = z.object({
   explanation: z.string(),
   advertiser: z.object({ id, name: z.string() }),
   headline: z.string(),
-  /** What the advertiser paid. */
+  /** The price that the advertiser paid. */
   priceNanos: amount,
-  /** What of it the project gets. */
+  /** The project's part of it. */
   shareNanos: amount,
   state,
   /** From when on the share pays for calls; null where nothing was earned, or it was taken back. */
@@ -49,13 +49,13 @@ export const earnings = entries({
     reply: z.object({
       from: time,
       to: time,
-      /** Of the price of a click, in hundredths of a percent; null before the first paid click. */
+      /** The project's part of the price of a click, in hundredths of a percent; null before the first paid click. */
       shareBps: z.number().int().nullable(),
-      /** Of all time. What was released went to the wallet and stayed there. */
+      /** Sums of all time. Released earnings went to the wallet and stayed there. */
       pendingNanos: amount,
       releasedNanos: amount,
       takenBackNanos: amount,
-      /** What goes to the wallet next: all that was earned on the oldest day (UTC) of which something is pending. */
+      /** The next release to the wallet: all that was earned on the oldest day (UTC) of which something is pending. */
       nextRelease: z.object({ at: time, nanos: amount }).nullable(),
       /** Replies that nothing kept free of recommendations: they had one, or no offer fitted. Null: no longer counted. */
       eligible: count.nullable(),
@@ -65,7 +65,7 @@ export const earnings = entries({
       /** Valid and not taken back. */
       paidClicks: count,
       earnedNanos: amount,
-      /** What the project's calls cost in the same time. */
+      /** The cost of the project's calls in the same time. */
       costNanos: amount,
       /** Most frequent first. A verdict of a newer version is not among them. */
       verdicts: z.array(
@@ -81,7 +81,7 @@ export const earnings = entries({
       ),
       /** Every day. */
       points: z.array(earned.extend({ at: time })),
-      /** Those that earned most first. */
+      /** Highest earnings first. */
       advertisers: z.array(earned.extend({ id, name: z.string(), isBlocked: z.boolean() })),
       /** By the first words of an offer's category; empty where it has none. */
       categories: z.array(earned.extend({ category: z.string(), isBlocked: z.boolean() })),
@@ -110,7 +110,7 @@ export const earnings = entries({
       recommendation: id,
       /** When the recommendation was handed over; null: it is kept no longer. */
       shownAt: time.nullable(),
-      /** Of the entry in the ledger that moved the share; null: nothing was moved. */
+      /** The ledger entry that moved the share; null: nothing was moved. */
       reference: z.string().nullable(),
     }),
   },

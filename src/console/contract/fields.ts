@@ -9,7 +9,10 @@ import { perClass } from '../../rules/billing/usage.ts'
 export type Access = 'anyone' | 'user' | 'publisher' | 'project' | 'advertiser'
 
 export interface Entry {
-  /** Who may call: anyone, whoever is signed in, or a member of the publisher, of the project's publisher or of the advertiser. */
+  /**
+   * The callers allowed: anyone, any signed-in user, or a member of the publisher, of the project's publisher or of the
+   * advertiser.
+   */
   access: Access
   /** The least role, for publishers and projects. */
   role?: (typeof ROLES)[number]
@@ -25,13 +28,13 @@ export interface Entry {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodObject
-  /** What leaves the server: anything else that the handler returns is taken out. */
+  /** Everything that leaves the server: anything else that the handler returns is taken out. */
   reply: z.ZodType
   /** The body is a file (application/octet-stream), which the handler reads piece by piece once it is known who sends it. */
   takesFile?: true
   /** The handler talks to others on the network, so no transaction is open meanwhile: it opens its own with `inTenant`. */
   network?: true
-  /** What the reply is sent as, when not as JSON: a file to save, or server-sent events (the handler then yields them). */
+  /** The format of a reply that is not sent as JSON: a file to save, or server-sent events (the handler then yields them). */
   format?: 'csv' | 'json' | 'markdown' | 'events'
 }
 

@@ -30,7 +30,7 @@ const newKeyPair = z.object({
   gatewayUrl: z.string(),
   /** One that the project can call, for examples; null when there is none. */
   model: z.string().nullable(),
-  /** Of a pair that replaces another: when that one ends. */
+  /** For a pair that replaces another: when that one ends. */
   oldEndsAt: time.nullable(),
 })
 

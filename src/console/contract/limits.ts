@@ -59,7 +59,7 @@ const budgets = z.array(
   }),
 )
 
-/** What is set, and each limit that holds with what is used of it. */
+/** The values that are set, and each limit in force with what is used of it. */
 export const limited = z.object({ values, rates, budgets })
 
 const admin = { access: 'project', role: 'admin', body: newLimits, reply: done } as const
@@ -69,9 +69,9 @@ export const limits = entries({
     access: 'project',
     role: 'viewer',
     reply: z.object({
-      /** What the operator allows the project at most, whatever the publisher sets. */
+      /** The most that the operator allows the project, whatever the publisher sets. */
       operator: z.object({ rates }),
-      /** Of all projects together. Null for who is neither an owner nor an admin. */
+      /** The limits of all projects together. Null for anyone who is neither an owner nor an admin. */
       account: limited.nullable(),
       project: limited,
       /** For each end user by itself, unless one has limits of its own. */

@@ -72,14 +72,14 @@ const recommendation = z.object({
   label: z.string(),
   turn: z.number().int(),
   relevance: z.number(),
-  /** What a click would cost the advertiser. */
+  /** The price that the advertiser would pay for a click. */
   priceNanos: amount,
   state: z.enum(['delivered', 'test']),
   /** The completion's id. */
   call: z.string(),
 })
 
-/** What a reply carried, or in test mode would have. */
+/** The recommendation in a reply, or in test mode the one that it would have had. */
 export const carried = z.object({
   id,
   at: time,
@@ -88,9 +88,9 @@ export const carried = z.object({
   label: z.string(),
   turn: z.number().int(),
   relevance: z.number(),
-  /** Whom the advertiser says that it is for, where that decided; null: the offer's own words did. */
+  /** The advertiser's words about whom it is for, where they decided; null: the offer's own words did. */
   hint: z.string().nullable(),
-  /** What a click costs the advertiser. */
+  /** The price that the advertiser pays for a click. */
   priceNanos: amount,
   state: z.enum(['delivered', 'test']),
   /** On its link: the paid one first, then the newest of the others. */
@@ -181,7 +181,7 @@ export const monetization = entries({
     reply: z.object({
       from: time,
       calls: z.number().int(),
-      /** Of these; in test mode, those that would have been. */
+      /** The number of these calls with a recommendation; in test mode, of those that would have had one. */
       recommended: z.number().int(),
       /** Most frequent first. `outcome` is null for what a newer version has counted. */
       outcomes: z.array(
@@ -202,7 +202,10 @@ export const monetization = entries({
     query: z.object({ after, limit }),
     reply: page(recommendation),
   },
-  /** What its readers have reported and nobody has looked at, and what is stopped because of that. The latest first. */
+  /**
+   * Offers that the project's readers have reported and nobody has looked at, and offers stopped because of that. The latest
+   * first.
+   */
   'GET /api/projects/:project/monetization/reports': {
     access: 'project',
     role: 'viewer',
@@ -222,7 +225,7 @@ export const monetization = entries({
       ),
     }),
   },
-  /** What there is to block. */
+  /** The advertisers that can be blocked. */
   'GET /api/projects/:project/monetization/catalogue': {
     access: 'project',
     role: 'viewer',

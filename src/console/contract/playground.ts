@@ -21,11 +21,11 @@ const request = z.object({
   stream: z.boolean().default(true),
 })
 
-/** What is asked, as it is saved. Its size is limited as a whole: src/rules/projects/saved-prompts.ts. */
+/** A prompt as it is saved. Its size is limited as a whole: src/rules/projects/saved-prompts.ts. */
 const asked = z.object({
   model: request.shape.model,
   system: z.string().max(CONTENT_MAX, `At most ${CONTENT_MAX} characters.`).default(''),
-  /** What was said, by turns. The last, if it is the user's, is what is to be sent next. */
+  /** The conversation, turn by turn. A last turn of the user's is the one to send next. */
   messages: z
     .array(z.object({ role: z.enum(['user', 'assistant']), content: request.shape.messages.element.shape.content }))
     .max(MESSAGES_MAX, `At most ${MESSAGES_MAX} messages. Clear the chat to start again.`),
@@ -62,7 +62,7 @@ export const playground = entries({
     body: request,
     reply: z.object({ items: z.array(snippet) }),
   },
-  // Of the whole team, without their text.
+  // The whole team's prompts, without their text.
   'GET /api/projects/:project/saved-prompts': {
     access: 'project',
     role: 'viewer',

@@ -23,6 +23,8 @@ export const projectSettings = entries({
       }),
       keyPairs: z.number().int(),
       balanceNanos: amount,
+      /** Earnings that are not in the wallet yet. */
+      pendingNanos: amount,
     }),
   },
   'PATCH /api/projects/:project/settings': {
@@ -39,7 +41,7 @@ export const projectSettings = entries({
     role: 'owner',
     freshProof: true,
     body: z.object({
-      /** The balance stays behind; needed when there is one. */
+      /** The balance and pending earnings stay behind; needed when there are any. */
       leavesCredit: z.boolean().default(false),
     }),
     reply: done,

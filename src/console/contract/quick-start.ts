@@ -31,9 +31,9 @@ const listed = z.object({
   maxOutputTokens: z.number().nullable(),
   /** Nanos for a million tokens. */
   price: forEachClass(amount),
-  /** What a call to it can ask for. `caching`: input that its provider has cached costs less. */
+  /** Features that a call to it can ask for. `caching`: input that its provider has cached costs less. */
   abilities: z.array(z.enum([...ABILITIES, 'caching', 'embeddings'])),
-  /** Of this project, since `measuredFrom`. */
+  /** This project's calls since `measuredFrom`. */
   calls: count,
   /** Null: too few calls to say. */
   measured: z

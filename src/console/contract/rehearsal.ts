@@ -32,12 +32,12 @@ const result = z.object({
   ),
   advertisers: z.array(counted),
   categories: z.array(counted),
-  /** What a click on one would cost its advertiser. Null: nothing would have been recommended. */
+  /** The price of a click on one for its advertiser. Null: nothing would have been recommended. */
   clickPrice: z.object({ leastNanos: amount, meanNanos: amount, mostNanos: amount }).nullable(),
   /** The project's share, if few or many of those that are shown were clicked. */
   earnings: z.object({ fewNanos: amount, manyNanos: amount, shareBps: count }),
   clicksPerThousand: z.object({ few: count, many: count }),
-  /** What a person should look at. The text is in this reply alone. */
+  /** Recommendations that a person should look at. Their text is in this reply alone. */
   riskiest: z.array(
     z.object({
       risk: z.enum(['sensitive', 'relevance']),

@@ -30,7 +30,7 @@ const usageReply = z.object({
   /** Calls that were settled later are not counted yet. Null: nothing is. */
   upTo: time.nullable(),
   totals: details,
-  /** What providers' caches have saved; less than nothing where more was written to them than read. */
+  /** Savings from providers' caches; negative where more was written to them than read. */
   savedNanos: amount,
   /** The span of the same length right before. */
   previous: sums,
@@ -52,9 +52,9 @@ const spent = z.object({ tokens: count, nanos: amount })
 const breakdown = z.object({
   /** Whole nanos, rounded down. */
   classes: forEachClass(spent),
-  /** What rounding each call up to a nano adds. */
+  /** The sum that rounding each call up to a nano adds. */
   roundingNanos: amount,
-  /** What was worth more than the call had set aside and the wallet had. */
+  /** The value beyond what the call had set aside and the wallet had. */
   notChargedNanos: amount,
   /** The classes plus the rounding minus what was not charged, exactly. */
   chargedNanos: amount,
@@ -85,7 +85,7 @@ const costsReply = z.object({
   ),
   forecast: z.object({
     availableNanos: amount,
-    /** Of the last seven full days. */
+    /** The average of the last seven full days. */
     perDayNanos: amount,
     daysLeft: z.number().nullable(),
   }),

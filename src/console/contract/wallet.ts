@@ -10,15 +10,15 @@ const filters = z.object({
 })
 
 const entry = z.object({
-  /** Of the transfer, or the day of usage. */
+  /** The id of the transfer, or of the day of usage. */
   id: z.string(),
   kind: z.enum(LEDGER_KINDS),
   title: z.string(),
-  /** Of a day of usage, its beginning. */
+  /** For a day of usage, its beginning. */
   at: time,
   deltaNanos: amount,
   balanceAfterNanos: amount,
-  /** Of a day of usage; null while the newest are being counted. */
+  /** For a day of usage; null while the newest are being counted. */
   calls: amount.nullable(),
   reference: z.string().nullable(),
   reason: z.string().nullable(),

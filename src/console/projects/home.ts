@@ -16,8 +16,9 @@ import {
   findUsageProgress,
   listGroupNames,
   sumUsage,
-  sumUsageByGroup,
-  sumUsageByTime,
+  sumUsageBothWays,
+  sumUsageBriefly,
+  type UsageBothWays,
 } from '../../store/billing/usage.ts'
 import { findWallet } from '../../store/billing/wallets.ts'
 import { route } from '../route.ts'
@@ -68,24 +69,31 @@ async function isLive({ db }: World, publisherId: string, { isSandbox }: FirstSt
 
 async function homeOf(db: Db, projectId: string, nowMs: number) {
   const wallet = await findWallet(db, projectId)
-  const today = await comparedIn(db, projectId, todayOf(nowMs), todayOf(nowMs - DAY_MS))
-  const week = await comparedIn(db, projectId, daysUpTo(nowMs, 7))
-  const month = await comparedIn(db, projectId, daysUpTo(nowMs, 30))
-  const span = { projectIds: [projectId], ...daysUpTo(nowMs, 30) }
-  const models = await sumUsageByGroup(db, span, 'model')
+  const projectIds = [projectId]
+  const week = daysUpTo(nowMs, 7)
+  const month = daysUpTo(nowMs, 30)
+  const thisWeek = detailsOf(await sumUsage(db, { projectIds, ...week }))
+  const weekBefore = detailsOf(await sumUsage(db, { projectIds, ...spanBefore(week) }))
+  const spent = {
+    today: await spentIn(db, projectIds, todayOf(nowMs), todayOf(nowMs - DAY_MS)),
+    week: { nanos: thisWeek.chargedNanos, previousNanos: weekBefore.chargedNanos },
+    month: await spentIn(db, projectIds, month, spanBefore(month)),
+  }
+  const span = { projectIds, ...month }
+  const { groups: models, times } = await sumUsageBothWays(db, span, 'model')
   return {
     balanceNanos: wallet?.balance_nanos ?? 0n,
     heldNanos: wallet?.held_nanos ?? 0n,
-    spent: { today: spentOf(today), week: spentOf(week), month: spentOf(month) },
+    spent,
     week: {
-      calls: week.now.calls,
-      previousCalls: week.before.calls,
-      failed: week.now.failed,
-      previousFailed: week.before.failed,
-      firstTokenMs: week.now.firstTokenMs,
-      previousFirstTokenMs: week.before.firstTokenMs,
+      calls: thisWeek.calls,
+      previousCalls: weekBefore.calls,
+      failed: thisWeek.failed,
+      previousFailed: weekBefore.failed,
+      firstTokenMs: thisWeek.firstTokenMs,
+      previousFirstTokenMs: weekBefore.firstTokenMs,
     },
-    days: daysOf(span, await sumUsageByTime(db, span)),
+    days: daysOf(span, times),
     models: models
       .slice(0, MODELS_MAX)
       .map(({ group, calls, charged }) => ({ model: group, calls: Number(calls), chargedNanos: charged })),
@@ -123,18 +131,10 @@ async function failuresOf(db: Db, projectId: string) {
     }))
 }
 
-type Details = ReturnType<typeof detailsOf>
-
-async function comparedIn(db: Db, projectId: string, span: Span, before: Span = spanBefore(span)) {
-  const projectIds = [projectId]
-  return {
-    now: detailsOf(await sumUsage(db, { projectIds, ...span })),
-    before: detailsOf(await sumUsage(db, { projectIds, ...before })),
-  }
-}
-
-function spentOf({ now, before }: { now: Details; before: Details }) {
-  return { nanos: now.chargedNanos, previousNanos: before.chargedNanos }
+async function spentIn(db: Db, projectIds: string[], span: Span, before: Span) {
+  const now = await sumUsageBriefly(db, { projectIds, ...span })
+  const previous = await sumUsageBriefly(db, { projectIds, ...before })
+  return { nanos: now.charged, previousNanos: previous.charged }
 }
 
 /** From midnight in UTC to the end of this hour. */
@@ -150,7 +150,7 @@ function daysUpTo(nowMs: number, days: number): Span {
 
 const NO_DAY = { calls: 0, failed: 0, chargedNanos: 0n }
 
-function daysOf(span: Span, rows: Awaited<ReturnType<typeof sumUsageByTime>>) {
+function daysOf(span: Span, rows: UsageBothWays['times']) {
   const found = new Map(rows.map((row) => [row.at.getTime(), sumsOf(row)]))
   return momentsOf(span).map((at) => {
     const { calls, failed, chargedNanos } = found.get(at.getTime()) ?? NO_DAY

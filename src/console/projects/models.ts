@@ -12,7 +12,7 @@ import type { World } from '../world.ts'
 import { allowedModels, servedModels } from './quick-start.ts'
 
 const MEASURED_HOURS = 24
-/** Of fewer calls, one in twenty that is slow or fails says nothing about the next. */
+/** With fewer calls, one in twenty that is slow or fails says nothing about the next. */
 const MEASURED_CALLS_MIN = 20
 
 export function modelRoutes(app: FastifyInstance, world: World): void {

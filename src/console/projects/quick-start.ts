@@ -8,7 +8,7 @@ import { findProject } from '../../store/projects/projects.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
-/** What an example names where there is nothing to name yet. */
+/** The model of an example where there is none to name yet. */
 const NO_MODEL = 'a-model'
 
 export function quickStartRoutes(app: FastifyInstance, world: World): void {
@@ -62,7 +62,7 @@ async function servedChatModels(db: Db, allowed: readonly string[] | null, nowMs
   })
 }
 
-/** What a call of a project can name now. */
+/** Returns the models that a call of a project can name now. */
 export async function servedModels(db: Db, allowed: readonly string[] | null, nowMs: number): Promise<Model[]> {
   const models = await loadModels(db)
   return [...models.values()].filter(

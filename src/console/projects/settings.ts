@@ -5,6 +5,7 @@ import { listServedModels } from '../../store/catalogue/served-models.ts'
 import type { Db } from '../../store/database.ts'
 import { countKeyPairs } from '../../store/projects/key-pairs.ts'
 import { findProject } from '../../store/projects/projects.ts'
+import { findEarnings } from '../../store/recommendations/earnings.ts'
 import { route } from '../route.ts'
 import type { World } from '../world.ts'
 
@@ -21,6 +22,7 @@ export function projectSettingsRoutes(app: FastifyInstance, world: World): void 
       },
       keyPairs: await countKeyPairs(db, project.id),
       balanceNanos: row.balance_nanos,
+      pendingNanos: (await findEarnings(db, project.id)).pending,
     }
   })
 

@@ -18,7 +18,7 @@ import { createVisitors } from './visitors.ts'
 export interface AdLibraryOptions {
   db: Db
   webRoot: string
-  /** Of a clock that nobody sets back. */
+  /** A monotonic clock, which nobody can set back. */
   elapsedMs?: () => number
 }
 

@@ -7,7 +7,7 @@ import type { Db } from '../../store/database.ts'
 import type { Installation } from '../world.ts'
 import type { Template } from './template.ts'
 
-/** What strangers are told of this installation. Null: too little to tell without telling of somebody. */
+/** Figures of this installation for strangers. Null: too little to publish without revealing someone. */
 export interface FrontFigures {
   models: number
   calls: number | null
@@ -16,7 +16,7 @@ export interface FrontFigures {
 
 /** The worker adds up every hour. */
 const FIGURES_MS_MAX = 3 * HOUR_MS
-/** Which models there are is told to publishers, not to strangers. */
+/** No real model is named: publishers are told which models there are, strangers are not. */
 const REQUEST: SnippetRequest = { model: 'MODEL', messages: [{ role: 'user', content: 'Say hello to my readers.' }] }
 
 export async function findFigures(db: Db): Promise<FrontFigures> {

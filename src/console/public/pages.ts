@@ -11,8 +11,8 @@ import { openTemplate } from './template.ts'
 import { createVisitors } from './visitors.ts'
 
 /**
- * What strangers see: the front page, and where the operator wants it the status page. No script runs on them, nothing is
- * read of who asks but whether they have a session, and nothing in them is about one publisher.
+ * The pages for strangers: the front page, and where the operator wants it the status page. No script runs on them, nothing is
+ * read of a visitor but whether they have a session, and nothing in them is about one publisher.
  */
 export interface PublicPages {
   installation: Pick<Installation, 'gatewayUrl' | 'publicPages' | 'sandboxDomain'>
@@ -23,7 +23,7 @@ export interface PublicPages {
   findFigures: () => Promise<FrontFigures>
   measure: (now: Date) => Promise<Measurements>
   now?: () => Date
-  /** Of a clock that nobody sets back. */
+  /** A monotonic clock, which nobody can set back. */
   elapsedMs?: () => number
 }
 
@@ -40,7 +40,7 @@ export function publicPages(app: FastifyInstance, options: PublicPages): void {
   const figures = createKept(FIGURES_MS, options.findFigures, elapsedMs)
 
   app.get('/', async (request, reply) => {
-    // Whose session has ended is asked to sign in by the app, as on every other page of it.
+    // A visitor whose session has ended is asked to sign in by the app, as on every other page of it.
     if (front === undefined || hasCookie(request, sessionCookie)) return sendFirstPage(reply, webRoot)
     visitors.admit(request.ip)
     const told = tellsFigures ? await figures().catch(withoutFigures) : undefined

@@ -96,7 +96,7 @@ function barOf(days: SubjectStatus['days']): string {
   return `<svg class="days" viewBox="${box}" preserveAspectRatio="none" role="img" aria-label="${labelOf(days)}">${quiet.join('')}${troubled.join('')}</svg>`
 }
 
-/** What the colours say, in words. */
+/** Says in words what the colours show. */
 function labelOf(days: SubjectStatus['days']): string {
   const count = (kind: Availability) => days.filter(({ availability }) => availability === kind).length
   const troubled = days.filter(({ availability }) => availability === 'degraded' || availability === 'down')

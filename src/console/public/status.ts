@@ -31,7 +31,7 @@ const DAYS_SHOWN = 90
 const INCIDENT_DAYS = 7
 const NOTHING: Measured = { calls: 0, failures: 0, callers: 0n, failedFor: 0n }
 
-/** What the store has counted; of all publishers together, and so not fit to be shown as it is. */
+/** Counts from the store; over all publishers together, and so not fit to be shown as they are. */
 export interface Measurements {
   /** Everything up to here is counted. Null: nothing was ever counted. */
   through: Date | null
@@ -45,7 +45,7 @@ export interface SubjectStatus extends Subject {
   availability: Availability
   hour: Rates
   day: Rates
-  /** Of each day since the first that was counted, oldest first; up to 90, today included. */
+  /** One entry for each day since the first that was counted, oldest first; up to 90, today included. */
   days: { at: Date; availability: Availability; failureRate: number | null }[]
 }
 
@@ -98,7 +98,7 @@ function subjectOf(
 ): SubjectStatus {
   const isOwn = ({ kind, name }: Subject) => kind === subject.kind && name === subject.name
   const own = sums.find(isOwn)
-  // What was measured before a standstill says nothing of the hour that has passed since.
+  // Measurements from before a standstill say nothing of the hour that has passed since.
   const lately = isCurrent ? own : undefined
   return {
     ...subject,
@@ -129,7 +129,7 @@ function startOfDay(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS) * DAY_MS
 }
 
-/** What /status.json answers with. */
+/** Builds the answer of /status.json. */
 export function statusJsonOf(
   { overall, measuredUntil, models, providers, incidents }: Status,
   namesProviders: boolean,

@@ -12,7 +12,7 @@ export interface Visitors {
   admit(address: string): void
 }
 
-/** What strangers see is kept in memory, so that they are counted there, too: nobody can make the store busy with it. */
+/** Counts visitors in memory, where the pages for strangers are, too: nobody can make the store busy with them. */
 export function createVisitors(elapsedMs: () => number): Visitors {
   const rate = rateOf(PAGES_PER_SECOND)
   const networks = new LRUCache<string, Bucket>({ max: NETWORKS_MAX })

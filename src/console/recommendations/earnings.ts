@@ -167,7 +167,7 @@ function verdictOf({ verdict, clicks, share, takenBack, takenBackNanos }: Clicks
   ]
 }
 
-/** What is stored may have been written by a newer version, whose words are not known here. */
+/** A stored verdict may have been written by a newer version, whose words are not known here. */
 function isVerdict(text: string): text is ClickVerdict {
   return (CLICK_VERDICTS as readonly string[]).includes(text)
 }

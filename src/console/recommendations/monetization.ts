@@ -95,7 +95,7 @@ export function monetizationRoutes(app: FastifyInstance, world: World): void {
   route(app, world, 'GET /api/projects/:project/monetization/catalogue', async ({ db, query }) => ({
     advertisers: await searchAdvertisers(db, query.name, FOUND_MAX),
   }))
-  // Of the catalogue a tenant may see only what its readers were shown; its categories are no secret.
+  // A tenant may see only the part of the catalogue that its readers were shown; its categories are no secret.
   route(app, world, 'GET /api/projects/:project/monetization/categories', async () => ({
     items: await listTopCategories(world.db, CATEGORIES_MAX),
   }))

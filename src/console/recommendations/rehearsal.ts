@@ -66,7 +66,7 @@ function shownOf({ riskiest, ...result }: RehearsalResult) {
   }
 }
 
-/** Of what a step has, only what the contract names leaves. */
+/** Only the fields of a step that the contract names leave the server. */
 function eventWith(event: z.input<typeof rehearsalEvent>): string {
   return `data: ${JSON.stringify(rehearsalEvent.parse(event))}\n\n`
 }

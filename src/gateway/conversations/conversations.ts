@@ -1,47 +1,36 @@
-import { errorFields, type Log } from '../../platform/log.ts'
-import type { Metrics } from '../../metrics.ts'
 import type { ConversationCache } from '../../providers/provider.ts'
 import type { ChatRequest } from '../../rules/calls/chat-request.ts'
-import { asSaid, type Message } from '../../rules/calls/message.ts'
-import { isConversationId, numberOccurrences } from '../../rules/calls/conversations.ts'
+import type { Message } from '../../rules/calls/message.ts'
+import { isConversationId } from '../../rules/calls/conversations.ts'
 import { ParleyError, storeUnavailable } from '../../rules/errors.ts'
 import { STORE_WAIT_MS } from '../../rules/limits.ts'
-import {
-  findConversations,
-  recordTurn,
-  type ConversationKey,
-  type KnownConversation,
-} from '../../store/calls/conversations.ts'
-import type { Db } from '../../store/database.ts'
+import { findConversations, type ConversationKey, type KnownConversation } from '../../store/calls/conversations.ts'
 import { createLookups } from '../../store/lookups.ts'
 import type { Call } from '../call.ts'
-import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { createOpenings } from './openings.ts'
+import { createTurns, type TurnsOptions } from './turns.ts'
 
 export interface Conversations {
   /** Throws 404 for an id that is malformed or was deleted. What it returns is for providers' caches: see `ConversationCache`. */
   check(call: CallOfConversation, request: ChatRequest): Promise<ConversationCache | undefined>
-  /** Adds the call's new messages and its reply, if it has a whole one, after the answer and out of its way. */
-  record(call: Call, request: ChatRequest, reply: Message | undefined): void
+  /**
+   * Adds a call to its conversation, after the answer and out of its way: its new messages and its reply, if it has a whole one.
+   * A call that no provider has worked on is only counted: nobody pays for it, and who sends it again sends its messages again.
+   */
+  record(call: Call, request: ChatRequest, isWorkedOn: boolean, reply: Message | undefined): void
   /** Resolves when everything recorded is stored or given up. */
   idle(): Promise<void>
 }
 
 type CallOfConversation = Pick<Call, 'caller' | 'conversationId'>
 
-const RECORDS_RUNNING_MAX = 500
-
-export interface ConversationsOptions {
-  db: Db
-  digestKeys: Pick<LoadedDigestKeys, 'keyFor'>
-  log: Log
-  metrics: Metrics
-  storeWaitMs?: number
+export interface ConversationsOptions extends TurnsOptions {
+  storeWaitMs?: number | undefined
 }
 
 export function createConversations(options: ConversationsOptions): Conversations {
-  const { db, digestKeys, log, metrics, storeWaitMs = STORE_WAIT_MS } = options
-  const running = new Set<Promise<void>>()
+  const { db, digestKeys, storeWaitMs = STORE_WAIT_MS } = options
+  const turns = createTurns(options)
   const lookups = createLookups((keys: readonly ConversationKey[]) => findConversations(db, keys))
   const openings = createOpenings(digestKeys)
 
@@ -63,32 +52,13 @@ export function createConversations(options: ConversationsOptions): Conversation
       const { prompt_cache_key: key } = request
       return key === undefined ? undefined : openings.cacheOf(projectId, `key ${key}`, request)
     },
-    record(call, request, reply) {
+    record(call, request, isWorkedOn, reply) {
       const opening = openings.note(call.progress.cache, request)
-      if (call.conversationId === undefined) return
-      if (running.size >= RECORDS_RUNNING_MAX) {
-        metrics.conversationsDropped.inc()
-        return
-      }
-      const turn = {
-        conversation: { projectId: call.caller.projectId, id: call.conversationId },
-        callId: call.id,
-        messages: numberOccurrences(
-          (reply ? [...request.messages, reply] : request.messages).map(asSaid),
-          digestKeys.keyFor('message-digests'),
-        ),
-        retentionDays: call.caller.contentRetentionDays,
-        opening,
-      }
-      const write = recordTurn(db, turn).catch((error: unknown) => {
-        metrics.conversationsDropped.inc()
-        log.warn({ requestId: call.requestId, ...errorFields(error) }, 'conversation not recorded')
-      })
-      running.add(write)
-      void write.finally(() => running.delete(write))
+      const { conversationId } = call
+      if (conversationId === undefined) return
+      const said = reply ? [...request.messages, reply] : request.messages
+      turns.add({ ...call, conversationId }, isWorkedOn ? said : [], opening)
     },
-    async idle() {
-      await Promise.all(running)
-    },
+    idle: turns.idle,
   }
 }

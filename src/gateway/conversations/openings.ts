@@ -6,9 +6,9 @@ import type { LoadedDigestKeys } from '../digest-keys.ts'
 import { keyedDigest } from '../../rules/keyed-digest.ts'
 
 /**
- * Which conversations come back. What the store remembers of a conversation comes with the look-up that is made anyway, and
- * all gateways share it. Beside it each gateway remembers what it saw last, which is all there is of a `prompt_cache_key`,
- * and tells a second turn that is faster than the first one's record.
+ * Recognises the conversations that come back. The store's record of a conversation is read by the look-up that is made
+ * anyway, and all gateways share it. Each gateway also remembers what it saw last: that is all there is for a
+ * `prompt_cache_key`, and it recognises a second turn that is faster than the first one's record.
  */
 export interface Openings {
   /** `id` tells the conversations of a project apart. Throws 503 before the keys were read. */

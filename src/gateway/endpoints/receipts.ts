@@ -15,8 +15,10 @@ export async function answerReceipt(db: Db, request: FastifyRequest, reply: Fast
   return reply.header('cache-control', 'private, no-store').send(receiptBodyOf(receipt))
 }
 
-/** What a publisher may see: its own call and prices, not the operator's providers and costs. Amounts are text: nanos do
- * not fit a JSON number. */
+/**
+ * The publisher sees its own call and prices, not the operator's providers and costs. Amounts are text: nanos do not fit a JSON
+ * number.
+ */
 function receiptBodyOf(receipt: Receipt) {
   const { usage, price } = receipt
   const again = recompute(receipt)

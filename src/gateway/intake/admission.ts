@@ -4,7 +4,7 @@ import { UNPAID_BODY_BYTES_MAX, UPLOAD_WAIT_MS } from '../../rules/limits.ts'
 import type { Memory } from './memory.ts'
 import type { Holder, Shares } from './shares.ts'
 
-/** What one request has of the process: a place, and memory for its body. */
+/** One request's share of the process: a place, and memory for its body. */
 export interface Admission {
   /** A longer body is refused. */
   readonly bodyBytesMax: number | undefined
@@ -25,7 +25,7 @@ export function createAdmission({ caller, bodyBytesMax, places, memory, refuse }
   let reserved = 0
   let isReleased = false
   const keep = (bytes: number) => {
-    // Whoever has left meanwhile gives back at once what it was still given.
+    // A caller that has left by now gives back at once the memory that it was still given.
     if (isReleased) memory.give(caller, bytes)
     else reserved += bytes
   }
@@ -53,7 +53,7 @@ export function createAdmission({ caller, bodyBytesMax, places, memory, refuse }
   }
 }
 
-/** What a body that is too long for an empty wallet is told. */
+/** The refusal of a body that is too long for an empty wallet. */
 export function unpaidBody(): ParleyError {
   const message = `Insufficient credit: while the wallet is empty, no body over ${UNPAID_BODY_BYTES_MAX} bytes is read. Top up the wallet.`
   return new ParleyError('credit_insufficient', { message, details: { reason: 'unpaid_body' } })

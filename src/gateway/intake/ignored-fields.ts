@@ -5,7 +5,7 @@ import type { Call } from '../call.ts'
 
 /** Fields of requests that nobody reads, counted by name for whoever has mistyped one. */
 export interface IgnoredFields {
-  /** Of a call that has credit: who is always refused is not worth a row. */
+  /** Only for a call that has credit: a caller that is always refused is not worth a row. */
   note(call: Pick<Call, 'caller' | 'createdAt' | 'body' | 'endpoint'>): void
   /**
    * Writes the counts down, now and then and out of the way of calls. Those that cannot be written are kept for the next time;

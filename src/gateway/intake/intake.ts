@@ -15,16 +15,16 @@ import { createShares } from './shares.ts'
 import type { Work } from './work.ts'
 
 /**
- * What is decided before a body is read, so that nobody waits for a neighbour: how often somebody asks, and how many of the
- * process's places and how much of its memory somebody has. All of it is this process's own memory; the limits that hold
- * across all gateways are the ledger's.
+ * The checks made before a body is read, so that no caller waits for a neighbour: how often it asks, and how many of the
+ * process's places and how much of its memory it has. All of it is this process's own memory; the limits that hold across all
+ * gateways are the ledger's.
  */
 export interface Intake {
   /** Counts a request, whatever becomes of it. Before the keys are looked at: who guesses keys is counted, too. */
   greet(address: string): void
   /** Rejects with why the keys of this request are refused: at once now and then, and late for who is refused all the time. */
   refuseKeys(address: string, refusal: ParleyError): Promise<never>
-  /** Of who has proven its keys. Ends when it is released, once. */
+  /** Admits a caller that has proven its keys. The admission ends when it is released, once. */
   admit(caller: Caller, declaredBytes: number | undefined): Admission
   /** Throws when it is too long, or comes too slowly. */
   read(stream: IncomingMessage, admission: Admission): Promise<Buffer>
@@ -39,9 +39,9 @@ export interface IntakeOptions {
   now?(): number
 }
 
-/** Who is forgotten starts anew: more than have asked within the ten seconds that a bucket takes to fill up. */
+/** More callers than ask within the ten seconds that a bucket takes to fill up. A forgotten one starts again with a full one. */
 const REMEMBERED_MAX = 50_000
-/** Of one network. More than a person ever sends, and fewer than guessing needs. */
+/** For each network. More than a person ever sends, and fewer than guessing needs. */
 const REFUSED_KEYS_PER_SECOND = 10
 /** A script that asks again as soon as it is refused would keep the process busy with refusals. */
 const REFUSED_AFTER_MS = 500

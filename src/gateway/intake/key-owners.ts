@@ -12,8 +12,9 @@ import { ownerOf, type Caller, type Keys } from '../authenticate.ts'
 import { keysOf } from '../headers.ts'
 
 /**
- * Whose request it was that was refused before its keys were looked at, or although nobody was found: a path that does not
- * exist, a secret that is missing. Asked when the answer has been sent, so that no answer waits for it or tells of it.
+ * The owners of requests that were refused before their keys were looked at, or without an owner being found: for a path that
+ * does not exist, or a secret that is missing. Asked when the answer has been sent, so that no answer waits for it or gives
+ * it away.
  */
 export interface KeyOwners {
   /** Undefined: nobody knows. Never rejects. */
@@ -26,7 +27,7 @@ interface Options {
   waitMs?: number | undefined
 }
 
-/** Of one network. Whoever integrates sends fewer, and who guesses keys does not make the store look up more. */
+/** For each network. An integrator sends fewer, and a caller that guesses keys does not make the store look up more. */
 const LOOKED_UP_PER_SECOND = 2
 const REMEMBERED_MAX = 10_000
 

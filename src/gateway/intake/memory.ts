@@ -2,7 +2,7 @@ import { shareOf, type FullShare } from '../../rules/calls/shares.ts'
 import type { IntakeLimits } from '../../rules/limits.ts'
 import { createShares, type Holder } from './shares.ts'
 
-/** What bodies of requests take, from the first byte that is kept to the end of their calls. */
+/** The memory that bodies of requests take, from the first byte that is kept to the end of their calls. */
 export interface Memory {
   take(who: Holder, bytes: number): FullShare | undefined
   give(who: Holder, bytes: number): void

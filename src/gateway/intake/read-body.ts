@@ -69,7 +69,7 @@ export function readBody(stream: IncomingMessage, admission: Admission, pace: Pa
 
   function fail(error: unknown): void {
     end()
-    // What is still sent stays unread: `refuse` ends the connection when the answer has had time to arrive.
+    // The rest of the body stays unread: `refuse` ends the connection when the answer has had time to arrive.
     stream.pause()
     reject(error)
   }

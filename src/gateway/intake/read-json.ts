@@ -21,7 +21,7 @@ export async function readJson(
   return { body: await bodyOf(gateway.work, limits, request, reply, bytes), bodyBytes: bytes.length }
 }
 
-/** Of an endpoint whose fields are all optional, and so is its body. */
+/** For an endpoint whose fields are all optional, and with them the body. */
 export async function readOptionalJson(gateway: Gateway, request: FastifyRequest, reply: FastifyReply) {
   const isSent = declaredBytesOf(request.raw) || request.headers['transfer-encoding'] !== undefined
   return isSent ? readJson(gateway, request, reply) : { body: {}, bodyBytes: 0 }
@@ -43,7 +43,7 @@ async function bodyOf(
   try {
     if (bytes.length < LARGE_BODY_BYTES) return work.run(publisherId, () => parseJson(bytes, limits))
     return await work.runInTurn(publisherId, async (giveWay) => {
-      // Who has left while it waited for its turn is not worth the work.
+      // A caller that left while it waited for its turn is not worth the work.
       if (res.destroyed) throw new ParleyError('invalid_request', { message: 'The connection ended.' })
       return parseJsonInTurns(bytes, limits, giveWay)
     })

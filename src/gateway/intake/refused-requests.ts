@@ -10,7 +10,7 @@ import type { Db } from '../../store/database.ts'
  */
 export interface RefusedRequests {
   note(refused: NewRefusal): void
-  /** What the store does not take is given up, and counted: it must not pile up while the store is away. */
+  /** Rows that the store does not take are given up, and counted: they must not pile up while the store is away. */
   write(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ interface Code {
 
 export function createRefusedRequests({ db, metrics, statement = addRefusedRequests }: Options): RefusedRequests {
   const minutes = new Map<string, Minute>()
-  /** What is still to be written, by the id of its row. Of a row that is there already: only what is to be added. */
+  /** Rows still to be written, by id. For a row that is there already: only what is to be added. */
   const waiting = new Map<string, RefusedRequest>()
 
   function codeOf({ projectId, code, at }: NewRefusal): Code | undefined {

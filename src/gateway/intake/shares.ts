@@ -1,6 +1,6 @@
 import { fullShareOf, type FullShare, type ShareLimits } from '../../rules/calls/shares.ts'
 
-/** What the accounts, projects and key pairs of this process have of something that there is only so much of. */
+/** The shares that accounts, projects, key pairs and sessions hold of a limited resource of this process. */
 export interface Shares {
   /** Undefined: it has it, and gives it back. */
   take(who: Holder, amount: number): FullShare | undefined
@@ -53,7 +53,7 @@ export function createShares(limits: ShareLimits, onChange: (taken: number) => v
   }
 }
 
-/** Who has nothing is forgotten. */
+/** Forgets a holder that has nothing left. */
 function addTo(amounts: Map<string, number>, id: string, amount: number): void {
   const next = (amounts.get(id) ?? 0) + amount
   if (next === 0) amounts.delete(id)

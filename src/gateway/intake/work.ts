@@ -19,11 +19,11 @@ export interface Work {
 }
 
 export interface WorkOptions {
-  /** Of the process's time: what one account may cause. */
+  /** The share of the process's time that one account may cause. */
   accountPercent: number
   /** Monotonic. */
   now?(): number
-  /** What this thread has worked so far, in milliseconds. */
+  /** The time that this thread has worked so far, in milliseconds. */
   workedMs?(): number
   restFor?(ms: number, then: () => void): void
   rememberedMax?: number

@@ -13,15 +13,15 @@ import { completionTokensOf, NO_USAGE, promptTokensOf, type Usage } from '../../
 import type { AnswerCount } from './answer-count.ts'
 import type { MeteredPrompt } from './prompt.ts'
 
-/** What a call came to in tokens: as its provider reported, as far as that is possible, or else as we counted. */
+/** The tokens of a call: as its provider reported, as far as that is possible, or else as we counted. */
 export interface Conclusion {
   usage: Usage
   source: 'reported' | 'estimated'
   anomalies: readonly Anomaly[]
-  /** What the provider said, before it was judged. */
+  /** The provider's report, before it was judged. */
   reported: Usage | undefined
-  /** The provider counted thoughts that were not shown. */
-  hasHidden: boolean
+  /** The provider counted thoughts that were not shown. Undefined: it did not report, or showed nothing of the answer. */
+  hasHidden: boolean | undefined
 }
 
 /**
@@ -49,7 +49,7 @@ export interface ConclusionOptions {
 export function createConclusion(options: ConclusionOptions) {
   const { prompt, answer, price, outputMax } = options
   let reported: Usage | undefined
-  /** What of the thoughts had been shown when it was reported. */
+  /** Tokens of thoughts that had been shown when the report came. */
   let shownThen = 0
   let isFinal = false
   let hasFallen = false
@@ -69,7 +69,8 @@ export function createConclusion(options: ConclusionOptions) {
 
   async function fromReport(report: Usage): Promise<Conclusion> {
     const { usage, source, anomalies } = await judge(report)
-    const hasHidden = isMoreThanSeen(usage, answer.seen)
+    const isToldAndSeen = source === 'reported' && answer.seen.bytes > 0
+    const hasHidden = isToldAndSeen ? isMoreThanSeen(usage, answer.seen) : undefined
     return { usage, source, anomalies: hasFallen ? [...anomalies, 'falling'] : anomalies, reported: report, hasHidden }
   }
 
@@ -86,10 +87,10 @@ export function createConclusion(options: ConclusionOptions) {
     // A report that came with the first chunk says nothing of the answer yet, and need not.
     const odd = soFar?.anomalies.filter((anomaly) => anomaly !== 'zero') ?? []
     const anomalies: Anomaly[] = end === 'whole' && options.isReportDue ? [...odd, 'missing'] : odd
-    return { usage, source: 'estimated', anomalies, reported, hasHidden: false }
+    return { usage, source: 'estimated', anomalies, reported, hasHidden: undefined }
   }
 
-  /** What the hold pays for beyond these, as far as the answer may go on. */
+  /** Tokens that the hold pays for beyond these, as far as the answer may go on. */
   function unseenTokens(usage: Usage, of: 'output' | 'reasoning'): number {
     return moreTokensFor(options.held(), usage, of, price, Math.max(0, outputMax - completionTokensOf(usage)))
   }
@@ -110,7 +111,7 @@ export function createConclusion(options: ConclusionOptions) {
       concluded ??= reported && isFinal ? fromReport(reported) : fromCount(end)
       return concluded
     },
-    /** What the call has come to so far cannot be known without its provider. */
+    /** Whether only its provider can know what the call has come to so far. */
     isInTheDark: () =>
       mayHaveThought() || (!isFinal && answer.isUnknown) || (prompt.isUnknown && reported === undefined),
   }

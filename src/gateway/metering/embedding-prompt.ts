@@ -20,7 +20,7 @@ import { RATIO_TOKENS_MIN, SAMPLE_LEEWAY, type MeteredPrompt } from './prompt.ts
 type Parts = Pick<Gateway, 'statistics' | 'chance' | 'work'>
 type Sender = Pick<Call, 'caller' | 'bodyBytes'>
 
-/** What the inputs of a request for embeddings come to. Throws 422 where one is longer than the model's context window. */
+/** Meters the inputs of a request for embeddings. Throws 422 where one is longer than the model's context window. */
 export async function meterInputs(
   gateway: Parts,
   call: Sender,
@@ -73,7 +73,7 @@ async function meterTexts(
     await work.runInTurn(publisherId, (giveWay) => refuseTooLong(request, long, contextWindow, { chance, giveWay }))
   /** As for chat: of a script that the model was not seen to read, the most that is possible is held. */
   const tokensOf = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
-    const ratio = statistics.tokenRatio(model, script, which)
+    const ratio = statistics.tokenRatio(model, publisherId, script, which)
     if (ratio === undefined) return which === 'usual' ? tokens : tokensOfAnyTokenizer(prompt, tokens)
     return Math.ceil(tokens * ratio)
   }
@@ -91,7 +91,7 @@ async function meterTexts(
       return tokensOf(await counted, 'usual')
     },
     possible: () => promptTokensMax(prompt, model.figures),
-    isUnknown: script !== PLAIN && statistics.tokenRatio(model, script, 'usual') === undefined,
+    isUnknown: script !== PLAIN && statistics.tokenRatio(model, publisherId, script, 'usual') === undefined,
     ratioTo(reportedTokens) {
       const isReliable = text.isExact && text.tokens >= RATIO_TOKENS_MIN
       return isReliable ? { script, ratio: reportedTokens / text.tokens } : undefined
@@ -120,7 +120,7 @@ interface LongInput {
   text: string
 }
 
-/** Those that may be longer than the window: a token has at least one byte, and a byte at most three to a character. */
+/** Inputs that may be longer than the window: a token has at least one byte, and a character at most three. */
 function longInputs(texts: readonly string[], contextWindow: number): LongInput[] {
   const entries = texts.entries().map(([n, text]) => ({ n, text }))
   return entries
@@ -128,7 +128,7 @@ function longInputs(texts: readonly string[], contextWindow: number): LongInput[
     .toArray()
 }
 
-/** What is counted of all of them together. */
+/** For all of them together: beyond this, samples are counted. */
 const COUNTED_CHARACTERS_MAX = 512 * 1024
 
 async function refuseTooLong(

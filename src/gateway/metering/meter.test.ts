@@ -161,6 +161,12 @@ test('thoughts are noticed also where they are counted as output', async () => {
   await other.admit(text(' word'))
   other.report({ ...NO_USAGE, input: 10, output: 69 }, false)
   assert.equal((await other.conclude('whole')).hasHidden, false, '5 bytes, and 64 tokens that providers add')
+  const { meter: unseen } = meterOver(1_000, { figures: NO_FIGURES })
+  unseen.report({ ...NO_USAGE, input: 10, output: 300 }, false)
+  assert.equal((await unseen.conclude('whole')).hasHidden, undefined, 'a filter may have withheld it')
+  const { meter: unreported } = meterOver(1_000, { figures: NO_FIGURES })
+  await unreported.admit(text(' word'))
+  assert.equal((await unreported.conclude('whole')).hasHidden, undefined, 'nobody has said anything')
 })
 
 test('an answer counts as the model counts its script; how it counts an unknown one, only its provider knows', async () => {

@@ -15,15 +15,15 @@ export interface Meter {
    * more: the chunk must not be delivered, and the answer ends here. Throws when nobody can say, because the store is away.
    */
   admit(chunk: ContentChunk): boolean | Promise<boolean>
-  /** What the provider says; `soFar` while the answer still runs. */
+  /** Takes the provider's report; `soFar` while the answer still runs. */
   report(usage: Usage, soFar: boolean): void
-  /** What the answer came to. The first call decides, the others are told the same. */
+  /** The tokens of the answer. The first call decides, and the others get the same. */
   conclude(end: AnswerEnd): Promise<Conclusion>
   /** Whether the hold pays for another chunk like those before. If not, the answer ends here, too. */
   hasRoom(): boolean | Promise<boolean>
   /** Something of the answer is there. */
   isStarted(): boolean
-  /** What the call has come to so far cannot be known without its provider. */
+  /** Whether only its provider can know what the call has come to so far. */
   isInTheDark(): boolean
 }
 
@@ -44,7 +44,7 @@ const BOUNDED_LEEWAY = 2n
  * nothing.
  */
 const SMALL_CHUNK_TOKENS = 1
-/** Of a longer chunk the tokens are guessed, because counting takes time. */
+/** The tokens of a longer chunk are guessed, because counting takes time. */
 const COUNTED_CHARACTERS_MAX = 1_024
 const CHARACTERS_PER_TOKEN = 3
 

@@ -103,7 +103,7 @@ test('a hold follows the tokenizer of the model, as far as it was learned', asyn
   const long = ' word'.repeat(300)
   for (let i = 0; i < 16; i++) {
     const tokenRatio = (await metered(long)).ratioTo(450 + FRAME)
-    statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
+    statistics.add(MODEL, 'p', { completionTokens: 1, hasHidden: false, tokenRatio })
   }
   assert.equal((await metered(' word'.repeat(100), {}, { statistics })).tokens, 150 + FRAME)
 })
@@ -133,7 +133,7 @@ test('in a script that the model was not seen to read, each byte may be a token:
 
   for (let i = 0; i < 4; i++) {
     const tokenRatio = unknown.ratioTo(4 * ours + FRAME)
-    statistics.add(MODEL, { completionTokens: 1, hasHidden: false, tokenRatio })
+    statistics.add(MODEL, 'p', { completionTokens: 1, hasHidden: false, tokenRatio })
   }
   const known = await metered(georgian, { contextWindow: 100_000 }, { statistics })
   assert.equal(known.isUnknown, false)

@@ -28,9 +28,12 @@ export interface MeteredPrompt {
   count(media: 'usual' | 'held'): Promise<number>
   /** No provider can have read more. */
   possible(): number
-  /** What it comes to, only its provider knows: it has images or files, or a script whose tokens nobody has seen reported. */
+  /**
+   * Only its provider knows its tokens: it has images, files or recordings, or a script whose tokens nobody has seen
+   * reported.
+   */
   readonly isUnknown: boolean
-  /** What a report of so many tokens says of the model's tokenizer. Undefined: nothing that can be relied on. */
+  /** The ratio that a report of this many tokens shows for the model's tokenizer. Undefined: none that can be relied on. */
   ratioTo(reportedTokens: number): TokenRatio | undefined
 }
 
@@ -48,7 +51,7 @@ export const RATIO_TOKENS_MIN = 100
 type Parts = Pick<Gateway, 'statistics' | 'chance' | 'work' | 'tokenMemory'>
 type Sender = Pick<Call, 'caller' | 'bodyBytes'>
 
-/** Those of the routes whose models can read the prompt. Throws 422 when it is longer than the context window of each. */
+/** Returns the routes whose models can read the prompt. Throws 422 when it is longer than the context window of each. */
 export async function meterRoutes(
   gateway: Parts,
   call: Sender,
@@ -60,7 +63,7 @@ export async function meterRoutes(
   let refusal: ParleyError | undefined
   for (const route of routes) {
     try {
-      metered.push({ ...route, prompt: await meterPrompt(gateway, read, route.model) })
+      metered.push({ ...route, prompt: await meterPrompt(gateway, call.caller.publisherId, read, route.model) })
     } catch (error) {
       if (!(error instanceof ParleyError)) throw error
       refusal ??= error
@@ -81,6 +84,7 @@ interface ReadPrompt {
 /** Throws 422 when the prompt is longer than the model's context window. */
 async function meterPrompt(
   { statistics }: Parts,
+  publisherId: string,
   { prompt, estimate, count }: ReadPrompt,
   model: Model,
 ): Promise<MeteredPrompt> {
@@ -88,10 +92,12 @@ async function meterPrompt(
   const usual = tokensBesideText(prompt, figures, TYPICAL_FIGURES)
   const held = tokensBesideText(prompt, figures, HELD_FIGURES)
   const hasMedia = prompt.images + prompt.files + prompt.recordings > 0
-  /** What the model's own tokenizer makes of a text; of a script that it was not seen to read, the most that is possible is
-   * held, and our own count is charged if nobody reports. */
+  /**
+   * Tokens of a text by the model's own tokenizer. For a script that it was not seen to read, the most that is possible is
+   * held, and our own count is charged if nobody reports.
+   */
   const textTokens = ({ tokens, script }: TextCount, which: 'usual' | 'held') => {
-    const ratio = statistics.tokenRatio(model, script, which)
+    const ratio = statistics.tokenRatio(model, publisherId, script, which)
     if (ratio === undefined) return which === 'usual' ? tokens : tokensOfAnyTokenizer(prompt, tokens)
     return Math.ceil(tokens * ratio)
   }
@@ -109,7 +115,8 @@ async function meterPrompt(
       return media === 'usual' ? texts + usual : Math.max(texts + usual, Math.min(texts + held, contextWindow))
     },
     possible: () => promptTokensMax(prompt, figures),
-    isUnknown: hasMedia || (script !== PLAIN && statistics.tokenRatio(model, script, 'usual') === undefined),
+    isUnknown:
+      hasMedia || (script !== PLAIN && statistics.tokenRatio(model, publisherId, script, 'usual') === undefined),
     ratioTo(reportedTokens) {
       const isReliable = text.isExact && !hasMedia && prompt.tools === 0 && text.tokens >= RATIO_TOKENS_MIN
       return isReliable ? { script, ratio: (reportedTokens - usual) / text.tokens } : undefined

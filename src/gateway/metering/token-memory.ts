@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { CountedText, KnownTexts } from '../../rules/calls/tokens.ts'
 
 /**
- * What texts came to when they were last counted: an app sends the same messages again with every turn of a conversation. Each
+ * The counts of texts that were counted before: an app sends the same messages again with every turn of a conversation. Each
  * account has its own, or the time that a call takes would tell what others have sent.
  */
 export interface TokenMemory {

@@ -7,13 +7,13 @@ import { errorFields, type Log } from '../../platform/log.ts'
 import { timeOfUuid, uuidv7 } from '../../platform/uuid.ts'
 import { MINUTE_MS, SECOND_MS } from '../../rules/durations.ts'
 import { judgeClick, type ClickVerdict } from '../../rules/clicks/verdict.ts'
-import { isTooSlow, isUnavailable, type Db } from '../../store/database.ts'
+import { isFunctionMissing, isTooSlow, isUnavailable, type Db } from '../../store/database.ts'
 import { applyClicks, type ClickRecord, type ShownRecommendation } from '../../store/recommendations/clicks.ts'
 import type { NetworkTags } from './network-tags.ts'
 
 /**
- * What becomes of a click: a verdict, a row, and for a valid one the money. The redirect waits for it, so that whoever got as
- * far as the offer was counted; but not for long, because readers must not notice that the store is away.
+ * Turns a click into a verdict, a row, and for a valid one the money. The redirect waits for it, so that every reader who got
+ * as far as the offer was counted; but not for long, because readers must not notice that the store is away.
  */
 export interface Clicks {
   /** Resolves with its id when the click is stored, or after a moment if that takes longer. Never rejects. */
@@ -40,8 +40,10 @@ const STORED_WITHIN_MS = 10 * MINUTE_MS
 const STOP_WAIT_MS = 10 * SECOND_MS
 const RETRY_EVERY_MS = 100
 const WAITING_MAX = 10_000
-/** Who follows one link more often than this is no reader, and fills no table. By one process. What does not look like a reader is
- * counted for itself: a hundred programs that check the link do not take the reader's click away. */
+/**
+ * Clicks on one link beyond this many (per process) are not stored: no reader follows a link that often. Clicks that do not
+ * look like a reader's are counted apart: a hundred programs that check the link do not take the reader's click away.
+ */
 const STORED_OF_ONE_MAX = 20
 const REMEMBERED_MAX = 50_000
 
@@ -58,7 +60,7 @@ export function createClicks(options: ClicksOptions): Clicks {
     run: (clicks) => applyClicks(db, clicks),
     batchMax: 128,
     queueMax: WAITING_MAX,
-    isTransient: isUnavailable,
+    isTransient: (error) => isUnavailable(error) || isFunctionMissing(error),
     isTooLong: isTooSlow,
     retryEveryMs: RETRY_EVERY_MS,
   })
@@ -137,7 +139,7 @@ function tellLosses({ log, metrics }: Pick<ClicksOptions, 'log' | 'metrics'>) {
   let isOver = false
   return {
     lost(error: unknown): void {
-      // Those were counted when they were left behind.
+      // Clicks that were left behind have been counted already.
       if (isOver) return
       const isAway = error instanceof LaneFull || error instanceof LaneTimeout || isUnavailable(error)
       metrics.clicksDropped.inc({ why: isAway ? 'store_away' : 'refused' })

@@ -16,7 +16,7 @@ async function createFolder(t: TestContext) {
   return {
     directory,
     log,
-    /** What was logged since it was last asked. */
+    /** Lines logged since the last call. */
     logged: () => lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>),
     /** Each a minute after the one before, however fast the test is. */
     async write(name: string, text: string) {

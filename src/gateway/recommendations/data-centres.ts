@@ -7,7 +7,7 @@ import { isNetworkFile, networkLinesOf } from '../../rules/clicks/network-file.t
 import { createNetworkList, type NetworkList } from '../../rules/clicks/networks.ts'
 import { MINUTE_MS } from '../../rules/durations.ts'
 
-/** Which addresses are those of servers, by files that the operator keeps. Without a folder there are none. */
+/** The addresses of servers, by files that the operator keeps. Without a folder there are none. */
 export interface DataCentres {
   has(address: string): boolean
   /** How many networks are known. */
@@ -42,7 +42,7 @@ export function followDataCentres({ directory, log, metrics, repeat }: Options):
 }
 
 interface NetworkFile {
-  /** What tells whether it is still the same. */
+  /** A new value means that the file has changed. */
   version: string
   /** The last that could be read. */
   networks: NetworkList | undefined
@@ -91,7 +91,7 @@ async function refreshed(path: string, file: string, known: NetworkFile | undefi
     const networks = createNetworkList(networkLinesOf(file, await readFile(path, 'utf8')))
     const { length: rejected } = networks.rejected
     const fields = { file, networks: networks.size, rejected, firstRejectedLine: networks.rejected[0]?.line }
-    // What a failed download leaves behind is most often empty, or a page that says why.
+    // A failed download most often leaves an empty file behind, or a page that says why.
     if (networks.size === 0) {
       log.warn(fields, 'a file of networks has none: its last good version is kept')
       return { version, networks: known?.networks }

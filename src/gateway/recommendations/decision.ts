@@ -23,12 +23,12 @@ import type { Call } from '../call.ts'
 
 /** Whether a reply has a recommendation: first by what was asked, beside the answer; then by what was answered. */
 
-/** Of what was asked. */
+/** Decided by the question. */
 export type Opening = { outcome: NoRecommendation } | { outcome: 'open'; question: Question; turn: number }
-/** Of what was answered. */
+/** Decided by the answer. */
 export type Decision = { outcome: NoRecommendation } | { outcome: 'served'; match: Match; turn: number }
 
-/** What the matcher is asked, but for the answer. */
+/** The question to the matcher, but for the answer. */
 type Question = Omit<MatchRequest, 'answer' | 'deadlineMs'>
 
 export interface Situation {
@@ -39,7 +39,7 @@ export interface Situation {
   conversation: ConversationDigest | undefined
 }
 
-/** What a decision needs to know beyond the request. */
+/** The sources of everything that a decision needs beyond the request. */
 export interface Sources {
   matcher: MatcherClient
   /** Counts the turn, and tells what is remembered of the conversation. */
@@ -89,7 +89,10 @@ export async function open(
   return { outcome: 'open', question, turn: turnOf(history, restraint) }
 }
 
-/** What goes with the answer: its shape has a say, whether there is anything in it to be careful of, and then the matcher. */
+/**
+ * Decides on a recommendation for the answer: by its shape, by whether there is anything in it to be careful of, and then by
+ * the matcher.
+ */
 export async function decide(
   { matcher, answerWaitMs }: Sources,
   opening: Extract<Opening, { outcome: 'open' }>,

@@ -22,7 +22,7 @@ export interface Links {
   /** Where it leads is looked up by the signed id and never taken from the address, so nobody can make it lead elsewhere. */
   offer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
   why(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
-  /** What the form of that page sends. */
+  /** Takes the form of that page. */
   report(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
@@ -43,7 +43,7 @@ export function createLinks(options: LinksOptions): Links {
   const lookups = createLookups((ids: readonly string[]) => findShown(db, ids))
   /** For the time that the store is away. */
   const seen = new LRUCache<string, ShownRecommendation>({ max: REMEMBERED_MAX })
-  /** Who sends a report again and again costs the store nothing. */
+  /** Recommendations whose report was counted: sending it again and again costs the store nothing. */
   const reported = new LRUCache<string, true>({ max: REMEMBERED_MAX })
 
   async function recommendationOf(request: FastifyRequest): Promise<ShownRecommendation> {

@@ -6,8 +6,8 @@ import { findClickSalt } from '../../store/recommendations/clicks.ts'
 import type { Db } from '../../store/database.ts'
 
 /**
- * What is kept of where a reader is: a tag of the network, by which two clicks of one day can be told to come from the same
- * one. The day's salt is destroyed when the day after is over, and then nobody can tell whose tag it was.
+ * The record of where a reader is: a tag of the network, by which two clicks of one day can be told to come from the
+ * same one. The day's salt is destroyed when the day after is over, and then nobody can tell whose tag it was.
  */
 export interface NetworkTags {
   /** Undefined: there is no salt of that day any more. Rejects while the store cannot say. */
@@ -29,7 +29,7 @@ export function createNetworkTags(db: Db): NetworkTags {
     if (known) return known
     const found = findClickSalt(db, day)
     salts.set(day, found)
-    // What is not there is looked for again: a salt that was not made yet will be, and the store will be back.
+    // A missing salt is looked for again: one that was not made yet will be, and the store will be back.
     const forget = () => void (salts.get(day) === found && salts.delete(day))
     found.then((salt) => salt ?? forget(), forget)
     return found

@@ -93,7 +93,7 @@ export function unavailablePage(advertiser: string): Page {
   }
 }
 
-/** What a link cannot do just now, or any more. Its reader has never heard of us. */
+/** The page for a link that does not work just now, or no longer does. Its reader has never heard of us. */
 export function problemPage(status: number): Page {
   if (status < 500 && status !== 429) {
     return {

@@ -45,9 +45,9 @@ export interface Recommendations {
 }
 
 export interface Pending {
-  /** What to put after a complete answer, if anything. Ends within `answerWaitMs`. */
+  /** The recommendation to put after a complete answer, if any. Ends within `answerWaitMs`. */
   conclude(reply: Message, finishReason: FinishReason): Promise<RecommendationChunk | undefined>
-  /** What it came to, when this much is known of its delivery. Undefined: there was never to be one. */
+  /** The outcome, when this much is known of its delivery. Undefined: there was never to be one. */
   outcome(isDelivered: boolean, hasFailed: boolean): RecommendationOutcome | undefined
   /** Once, whatever happened: did what was concluded reach the caller, and did our side or the provider break the call? */
   end(isDelivered: boolean, hasFailed: boolean): void
@@ -171,7 +171,7 @@ function createPending({ sources, records, networkTags, situation, label, chunkO
     outcome,
     async conclude(reply, finishReason) {
       concluded = await within(sources.answerWaitMs, { outcome: 'deadline' }, (isLate) =>
-        // What cannot be written down, or be shown as it should be, is not shown.
+        // A recommendation that cannot be written down, or be shown as it should be, is not shown.
         conclusion(reply, finishReason, isLate).catch((): Decision => ({ outcome: 'unavailable' })),
       )
       return concluded.outcome === 'served' && !isTest ? chunk : undefined
@@ -179,7 +179,7 @@ function createPending({ sources, records, networkTags, situation, label, chunkO
     end(isDelivered, hasFailed) {
       records.count(projectId, outcome(isDelivered, hasFailed))
       if (concluded.outcome !== 'served') return
-      // What the publisher itself sees in the playground costs no advertiser anything.
+      // A recommendation that the publisher itself sees in the playground costs no advertiser anything.
       if (isTest || isPlayground) records.setState({ id, state: 'test' })
       else if (isDelivered) records.setState({ id, state: 'delivered' })
     },
@@ -262,7 +262,7 @@ export function stripRecommendations(
   return { request: { ...request, messages }, history: { turns, recommended } }
 }
 
-/** What came in time, or what stands for it. */
+/** Resolves to the result of `work` if it comes in time, or else to `late`. */
 async function within<T>(ms: number, late: T, work: (isLate: () => boolean) => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   let isLate = false

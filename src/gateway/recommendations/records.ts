@@ -23,7 +23,7 @@ export interface RecommendationRecords {
   count(projectId: string, outcome: RecommendationOutcome): void
   /** Is it in the store, and may it be shown? Rejects when the store does not answer in time. */
   add(record: RecommendationRecord, waitMs: number): Promise<boolean>
-  /** What became of it. */
+  /** Notes what became of a recommendation. */
   setState(state: RecommendationState): void
   noteSensitive(conversation: ConversationDigest): void
   /** Resolves when everything was written, or given up. */
@@ -31,7 +31,7 @@ export interface RecommendationRecords {
 }
 
 const WRITE_EVERY_MS = 250
-/** What the store does not take for so long is given up, and counted: gateways do not grow with its absence. */
+/** Records beyond this many, while the store takes none, are given up and counted: gateways do not grow with its absence. */
 const WAITING_MAX = 10_000
 const PER_STATEMENT_MAX = 1_000
 
@@ -115,7 +115,7 @@ function writeNowAndThen(
   }
 }
 
-/** What the store refuses is tried alone and dropped: one odd row must not hold up all that come after it. */
+/** Rows that the store refuses are tried alone and dropped: one odd row must not hold up all that come after it. */
 async function writeAll<Row>(
   waiting: Row[],
   write: (rows: readonly Row[]) => Promise<void>,

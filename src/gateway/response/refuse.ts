@@ -44,7 +44,7 @@ export function ourErrorOf(error: unknown): ParleyError {
   return asParleyError(error)
 }
 
-/** What is not even HTTP never becomes a request: it is answered on the bare socket. */
+/** Answers bytes that are not even HTTP on the bare socket: they never become a request. */
 export function refuseMalformed(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   if (isBehindAnswer(latest.get(socket))) return endSoon(socket, '')

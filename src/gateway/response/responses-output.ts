@@ -12,9 +12,9 @@ import {
 } from './responses-items.ts'
 
 /**
- * What a response is made of, from the chunks of an answer: an item opens when something for it comes, in the order in which
- * they begin. Words end where something else begins, and so do thoughts, unless what proves them is wanted: that comes when
- * all is over, and SDKs send thoughts back only together with it. Calls of tools may come in turns, and end with the answer.
+ * The items of a response, from the chunks of an answer: an item opens when something for it comes, in the order in which
+ * they begin. Words end where something else begins, and so do thoughts, unless their proof is wanted: that comes when all is
+ * over, and SDKs send thoughts back only together with it. Calls of tools may come in turns, and end with the answer.
  *
  * The same code makes the items of a stream and of one body, so that both are the same response.
  */
@@ -28,7 +28,7 @@ export interface Output {
 }
 
 export interface OutputOptions {
-  /** Of the call, without what ids begin with: the same answer has the same ids whenever it is given. */
+  /** The call's id without its prefix: the same answer has the same ids whenever it is given. */
   id: string
   showsReasoning: boolean
   showsSignature: boolean

@@ -2,7 +2,7 @@ import type { ReplyChunk } from '../../rules/calls/chunk.ts'
 import type { ParleyError } from '../../rules/errors.ts'
 import { STATUS_CODES } from 'node:http'
 
-/** What callers see: the bodies and events of the public API, and nothing of what made them. */
+/** The public API as callers see it: its bodies and events, and nothing of what made them. */
 
 export interface AnswerHead {
   id: string
@@ -11,7 +11,7 @@ export interface AnswerHead {
   model: string
   /** A stored answer, given again for a repeated Idempotency-Key. */
   isReplayed?: boolean
-  /** Of the answer, beside those that every answer has. */
+  /** Headers of the answer, besides those that every answer has. */
   headers?: Record<string, string>
 }
 

@@ -62,7 +62,7 @@ export function createAuthenticateSession(options: AuthenticateSessionOptions): 
   }
 }
 
-/** What a session is remembered by: its pair and its digests, never its secret. */
+/** The name that a session is remembered by: its pair and its digests, never its secret. */
 function nameOf(publishable: string, digests: readonly Buffer[]): string {
   return [publishable, ...digests.map((digest) => digest.toString('base64'))].join(' ')
 }

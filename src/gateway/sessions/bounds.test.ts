@@ -19,7 +19,7 @@ test('a session may ask only those endpoints that say so', () => {
   )
 })
 
-/** What becomes of a call of a session that allows 100 tokens, where the next step is that there is no room for it. */
+/** Begins a call of a session that allows 100 tokens. One that is let through fails at the next step: there is no room for it. */
 async function begin(kind: 'chat' | 'embedding', max_tokens: number | undefined, maxTokens: number | null = 100) {
   const gateway = { running: { size: 5 }, callsMax: 1 } as unknown as Gateway
   const call = { caller: { session: { id: 's', endUserId: null, maxTokens } } } as unknown as Call

@@ -7,7 +7,7 @@ import type { Caller } from '../authenticate.ts'
 import type { Gateway } from '../gateway.ts'
 import { headerOf } from '../headers.ts'
 
-/** What the secret of a browser session may do. Whatever is not said here, it may not. */
+/** The rights of a browser session's secret. Anything that is not said here, it may not do. */
 
 /** The endpoints that it may ask, with the methods that they answer. */
 export const SESSION_ENDPOINTS: ReadonlyMap<string, string> = new Map([

@@ -7,15 +7,15 @@ import { headerOf, keysOf } from '../headers.ts'
 import { SESSION_ENDPOINTS } from './bounds.ts'
 
 /**
- * What browsers are told, so that pages may read answers. Answers to a long-lived secret never say anything of the kind, and
- * nothing is ever said of credentials: there are no cookies here.
+ * Headers for browsers, so that pages may read answers. Answers to a long-lived secret never have any of them, and nothing is
+ * ever said of credentials: there are no cookies here.
  */
 
 /** Longer than any browser remembers it. */
 const REMEMBERED_SECONDS = 86_400
 const HEADERS =
   'authorization, content-type, x-publishable-key, x-secret-key, x-conversation-id, idempotency-key, x-end-user-id, x-end-user-label, x-monetization, x-error-format'
-/** What OpenAI's SDKs say of themselves, which is more with each version. */
+/** The headers in which OpenAI's SDKs describe themselves; each version has more. */
 const SDK_HEADER = /^x-stainless-[a-z-]{1,40}$/
 const EXPOSED =
   'x-request-id, x-completion-id, retry-after, idempotent-replayed, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens'

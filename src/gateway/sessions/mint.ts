@@ -20,7 +20,7 @@ type Minting = Pick<Caller, 'projectId' | 'keyPairId' | 'publishableKey'>
 
 interface MintedFrom {
   endUserId: string | undefined
-  /** Of the site that asks. */
+  /** The address of the site that asks. */
   address: string
 }
 

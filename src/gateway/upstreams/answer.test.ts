@@ -22,7 +22,7 @@ const TEXT: Chunk = { type: 'text', text: 'tea' }
 const FINISH: Chunk = { type: 'finish', reason: 'stop' }
 const ANSWER = [TEXT, FINISH]
 
-/** What happens at each attempt at a deployment: chunks, and an error where it breaks. The last goes for all that follow. */
+/** The events of each attempt at a deployment: chunks, and an error where it breaks. The last goes for all that follow. */
 type Script = (Chunk | UpstreamError)[][]
 
 interface Setting {

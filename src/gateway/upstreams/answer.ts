@@ -9,9 +9,9 @@ import { HungUp, type Call } from '../call.ts'
 import type { OpenDeployment } from './catalogue.ts'
 import type { Admission, Refusal, Upstreams } from './upstreams.ts'
 
-/** What a second try at the very same deployment may cure. No timeouts: the caller has waited for one already. */
+/** Failures that a second try at the very same deployment may cure. No timeouts: the caller has waited for one already. */
 const WORTH_REPEATING: ReadonlySet<UpstreamErrorKind> = new Set(['refused', 'reset', 'server_error', 'model_failed'])
-/** What another key of the same provider may cure. */
+/** Failures that another key of the same provider may cure. */
 const WORTH_ANOTHER_KEY: ReadonlySet<UpstreamErrorKind> = new Set(['rate_limited', 'key_rejected'])
 const TRIES_PER_DEPLOYMENT_MAX = 3
 const RETRY_AFTER_SECONDS_MAX = 60
@@ -28,11 +28,11 @@ export interface Ask {
 /** An answer as it comes: what arrived together, together. */
 export type Chunks = AsyncIterable<readonly Chunk[]>
 
-/** What came of the tries at one call. */
+/** The results of the tries at one call. */
 interface Tried {
   readonly failures: UpstreamError[]
   readonly refusals: Refusal[]
-  /** What a model wrote and nobody can use. */
+  /** An answer that a model wrote and nobody can use. */
   useless: { of: OpenDeployment; chunks: readonly Chunk[] } | undefined
 }
 
@@ -55,7 +55,7 @@ export async function beginAnswer(
     const begun = await tryInOrder(upstreams, deployments, ask, call, signal, tried)
     if (begun) return begun
   } catch (error) {
-    // Whoever hangs up before anything better has begun has caused this one, and pays for it.
+    // A caller that hangs up before anything better has begun has caused this one, and pays for it.
     if (!tried.useless || !(call.signal.reason instanceof HungUp)) throw error
   }
   if (!tried.useless) throw failureOfAll(tried)
@@ -137,7 +137,7 @@ async function attempt(
     return passOn(first, chunks, { admission, record, call })
   } catch (error) {
     if (!(error instanceof UpstreamError)) {
-      // Whoever hangs up, and whatever is our own fault.
+      // The caller has hung up, or the fault is our own.
       admission.ended('left')
       throw error
     }
@@ -195,7 +195,7 @@ export function isProvidersFailure(error: unknown): boolean {
 
 const NONE_ASKED: ReadonlySet<string> = new Set(['upstream_failed', 'provider_rate_limited'])
 
-/** What the caller is told when there was no answer: what the last provider did, and when it is worth while to retry. */
+/** The error for a caller that gets no answer: the last provider's failure, and when it is worth while to retry. */
 function failureOfAll({ failures, refusals }: Tried): Error {
   const last = failures.at(-1)
   const retryAfterSeconds = secondsUntilWorthwhile(failures, refusals)

@@ -24,7 +24,7 @@ import type { OpenDeployment } from './catalogue.ts'
  * when it fails for two of them, and when nothing that was asked can be the cause.
  */
 export interface Breakers {
-  /** Whoever enters says how it went, once. */
+  /** Lets an attempt pass, or says how long to wait. Each passage must be ended, once, with how it went. */
   enter(deployment: OpenDeployment, publisherId: string, isOnly: boolean): Passage | { waitMs: number }
   /** Forgets the deployments that are not among these. */
   keepOnly(deployments: readonly OpenDeployment[]): void
@@ -40,7 +40,7 @@ export interface Passage {
 export type AttemptEnd = 'complete' | 'left' | UpstreamError
 
 const STATE_VALUES = { closed: 0, half_open: 1, open: 2 }
-/** Of one deployment. Whoever is forgotten starts anew. */
+/** For each deployment. A publisher that is forgotten starts again with a closed breaker. */
 const PUBLISHERS_MAX = 1_000
 
 export interface BreakersOptions {
@@ -67,7 +67,7 @@ export function createBreakers(options: BreakersOptions): Breakers {
       const pair = pairOf(deployment)
       const passes = pair.enter(publisherId, isOnly)
       if ('waitMs' in passes) return passes
-      // What was forgotten in the meantime is not to be shown again.
+      // A deployment that was forgotten in the meantime is not to be shown again.
       const isKnown = () => known.get(deployment.id)?.pair === pair
       let hasBegun = false
       return {
@@ -104,7 +104,7 @@ interface BreakerPair {
   enter(publisherId: string, isOnly: boolean): { everybodys: Pass; own: Pass } | { waitMs: number }
   changeEverybodys(to: Change): void
   changeOwn(publisherId: string, to: Change): void
-  /** What is known of a probe for everybody that has just ended. */
+  /** The facts about a probe for everybody that has just ended. */
   probeOf(publisherId: string, blame: Blame): Probe
 }
 
@@ -136,7 +136,7 @@ function createPair(deployment: OpenDeployment, { log, metrics, now }: BreakersO
     show(nowMs)
   }
 
-  /** What works again works for all. */
+  /** A deployment that works again works for all. */
   function closeAll(): void {
     // A copy, because setting one makes it the last of those to come.
     const all = [...publishers]

@@ -21,7 +21,7 @@ import type { Db } from '../../store/database.ts'
 import type { Caller } from '../authenticate.ts'
 import { createUnknownSettings, type UnknownSettings } from './unknown-settings.ts'
 
-/** What this gateway can answer with: a snapshot in memory that follows the store. */
+/** The models that this gateway can answer with: a snapshot in memory that follows the store. */
 export interface CatalogueView {
   /** The models that this caller may name, priced and routable. */
   modelsFor(caller: Caller): Model[]
@@ -46,7 +46,7 @@ export interface Route {
   model: Model
   /** In force now; frozen for the call. */
   price: Price
-  /** Those that can answer this request. */
+  /** The deployments that can answer this request. */
   deployments: OpenDeployment[]
 }
 
@@ -158,7 +158,7 @@ function openedOf({ id }: Model, usable: readonly Deployment[], { open, lacked }
   return usable.flatMap((deployment) => open.get(deployment.id) ?? [])
 }
 
-/** What can be had of these, or why the first of them cannot. */
+/** Returns all that can be found. Throws the first refusal if that is nothing. */
 function possibleOf<T, Found>(wanted: readonly T[], find: (each: T) => Found): [Found, ...Found[]] {
   const found: Found[] = []
   let refusal: ParleyError | undefined
@@ -260,7 +260,7 @@ function openProvider(record: ProviderRecord, { secrets, transport, unknownSetti
 
 const SHOWN_CHARACTERS = 100
 
-/** Of several, it says which. */
+/** Where a request lists several models, the message says which. */
 function notFound(id: string, param: string): ParleyError {
   if (param !== 'models') return new ParleyError('model_not_found', { param })
   const shown = JSON.stringify(id.slice(0, SHOWN_CHARACTERS))

@@ -3,7 +3,7 @@ import { hasRoom, UNLIMITED, type Concurrency } from '../../rules/upstreams/conc
 import { NO_WITNESSES, type KeyTrouble, type Witnesses } from '../../rules/upstreams/witnesses.ts'
 import type { AttemptEnd } from './breakers.ts'
 
-/** What this process knows of a provider's key, at each of the deployments that it is used for. */
+/** The state of a provider's key, as this process knows it, at each of the deployments that it is used for. */
 
 export interface NoKey {
   /** `refused`: the provider accepts none of them. `busy`: they rest, or bear no more. */
@@ -11,7 +11,7 @@ export interface NoKey {
   waitMs: number
 }
 
-/** Whose own rests are remembered, of one key at one deployment. */
+/** For one key at one deployment: the publishers whose own rests are remembered. */
 const PUBLISHERS_MAX = 1_000
 /** When a call will end is not known. */
 const ROOM_WAIT_MS = 1_000
@@ -77,7 +77,7 @@ export function whatIsMissing(state: KeyState, line: Line, publisherId: string, 
   return hasRoom(line.concurrency) ? undefined : { why: 'busy', waitMs: ROOM_WAIT_MS }
 }
 
-/** What one publisher can bring upon itself, and a key can have. */
+/** Returns the trouble that one publisher can bring upon itself, and a key can have. */
 export function troubleOf(end: AttemptEnd): KeyTrouble | undefined {
   if (typeof end === 'string') return undefined
   if (end.kind === 'rate_limited' || end.status === 503 || end.status === 529) return 'overload'

@@ -28,7 +28,7 @@ export interface ProviderKeys {
   readonly inFlight: number
 }
 
-/** Who asks a provider, as far as it matters there. */
+/** The caller, as far as it matters to a provider. */
 export interface UpstreamCaller {
   publisherId: string
   /** Undefined: an independent request, which may go anywhere. */

@@ -1,6 +1,6 @@
 import { HungUp } from '../call.ts'
 
-/** What the provider of a call listens to. */
+/** The signal that the provider of a call listens to. */
 export interface UpstreamSignal {
   readonly signal: AbortSignal
   /** When the call is over. */

@@ -8,8 +8,8 @@ import type { OpenDeployment, ProviderKey } from './catalogue.ts'
 import { createProviderKeys, type UpstreamCaller } from './provider-keys.ts'
 
 /**
- * What this process knows of the providers: which deployments fail, which keys are refused, must rest or are busy. In
- * memory only: every gateway finds out by itself within a few calls, and none waits for another to tell it.
+ * This process's knowledge of the providers: which deployments fail, which keys are refused, must rest or are busy. In memory
+ * only: every gateway finds out by itself within a few calls, and none waits for another to tell it.
  */
 export interface Upstreams {
   /** The deployments of a route in the order in which a call tries them: the same for all calls of a conversation. */

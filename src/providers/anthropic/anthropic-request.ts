@@ -64,8 +64,8 @@ const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
 ])
 
 /**
- * What this wire format has no place for, or what the model is known to refuse. A field at the value that it has anyway asks
- * for nothing and is honoured.
+ * Returns a field that this wire format has no place for, or that the model is known to refuse. A field at the value that it
+ * has anyway asks for nothing and is honoured.
  */
 export function unhonouredIn(request: ChatRequest, upstreamModel: string): RouteField | undefined {
   const without = fieldsOf(request).find((field) => WITHOUT_PLACE.has(field))

@@ -232,7 +232,7 @@ function contentChunks(type: 'text' | 'reasoning', value: unknown): Chunk[] {
   return text === '' ? [] : [{ type, text }]
 }
 
-/** What was already said stays said: an answer that is blocked midway was written, and has ended. */
+/** An answer that is blocked midway was written, and has ended: the part that was already passed on remains. */
 function finishOfError(error: Record<string, unknown> | undefined, hasBegun: boolean): FinishChunk {
   if (!hasBegun || !isBlockedOutput(error?.message)) throw new UpstreamError(kindOfError(error?.type))
   return oddFinish('content_filter', 'output_blocked')

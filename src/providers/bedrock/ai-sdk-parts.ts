@@ -6,7 +6,7 @@ import { createSignedThoughts } from '../reasoning-signature.ts'
 import { SIGNED_BY, type LanguageModel } from './ai-sdk-request.ts'
 
 type Parts = Awaited<ReturnType<LanguageModel['doStream']>>['stream']
-/** What a provider package says of an answer. */
+/** A part of an answer, as a provider package reads it. */
 export type StreamPart = Parts extends ReadableStream<infer Part> ? Part : never
 
 /** Turns the parts of a stream, in order, into chunks. The finish is given out last, when the stream has ended. */
@@ -17,7 +17,7 @@ export function createReader(endings: Endings): { read(part: StreamPart): Chunk[
   let blocked: FinishChunk | undefined
   let hasBegun = false
 
-  /** What was already said stays said: an answer that is blocked midway was written, and has ended. */
+  /** An answer that is blocked midway was written, and has ended: the part that was already passed on remains. */
   function readError(error: unknown): Chunk[] {
     if (isMalformed(error)) throw new UpstreamError('bad_event')
     const { message, statusCode } = Object(error) as { message?: unknown; statusCode?: unknown }
@@ -143,7 +143,7 @@ function usageFromAiSdk({ inputTokens, outputTokens }: Finish['usage']): Usage |
   const cacheWrite = inputTokens.cacheWrite ?? 0
   const reasoning = outputTokens.reasoning ?? 0
   return {
-    // What is missing becomes NaN, which no plausibility check lets through.
+    // A missing count becomes NaN, which no plausibility check lets through.
     input: (inputTokens.total ?? Number.NaN) - cachedInput - cacheWrite,
     cachedInput,
     cacheWrite,

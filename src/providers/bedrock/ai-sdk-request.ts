@@ -29,7 +29,7 @@ type Schema = Extract<CallOptions['responseFormat'], { type: 'json' }>['schema']
 /** Begins the `reasoning_signature` of answers in this format. */
 export const SIGNED_BY = 'bedrock'
 
-/** What goes by the model. It counts before what the request says. */
+/** Options that depend on the model. They take precedence over what the request says. */
 export type ModelOptions = Pick<
   CallOptions,
   'reasoning' | 'maxOutputTokens' | 'providerOptions' | 'temperature' | 'topP'

@@ -15,7 +15,7 @@ import type { Transport } from '../transport.ts'
 
 type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-/** What the package is given at once. */
+/** Pieces that the package is given at once. */
 const PIECES_PER_STEP = 32
 
 export interface BridgeOptions {
@@ -80,7 +80,7 @@ interface Exchange {
   close(): void
   /** The transport's error, which the package wraps into its own. */
   failure(): Error | undefined
-  /** What a failure inside the package means, by how far the answer had come. */
+  /** The meaning of a failure inside the package, by how far the answer had come. */
   kindOfMishap(): UpstreamErrorKind
 }
 

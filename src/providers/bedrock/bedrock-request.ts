@@ -23,7 +23,7 @@ import {
 import type { UpstreamCall } from '../provider.ts'
 import { areThoughtsKept } from '../reasoning-signature.ts'
 
-/** What Bedrock's Converse API can honour of a chat request, and how its models are told to think. */
+/** The parts of a chat request that Bedrock's Converse API can honour, and how its models are told to think. */
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
@@ -57,7 +57,7 @@ export function cannotHonour(request: ChatRequest, upstreamModel: string): Route
   return unhonouredByModel(request, upstreamModel, used)
 }
 
-/** What the models of single makers refuse, or the package would leave out. */
+/** Returns a field that the models of single makers refuse, or that the package would leave out. */
 function unhonouredByModel(request: ChatRequest, upstreamModel: string, used: readonly RouteField[]) {
   if (isClaude(upstreamModel)) return unhonouredOfClaude(request, upstreamModel, used)
   const { reasoning_effort: effort } = request

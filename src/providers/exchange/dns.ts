@@ -24,7 +24,7 @@ export interface Address {
 export interface DnsOptions {
   /** `address:port`. Left out: those of the system, read anew for every question. */
   servers?: readonly string[]
-  /** What knows the hosts file and search domains. */
+  /** Asks the system, which knows the hosts file and search domains. */
   systemLookup?(name: string): Promise<Address[]>
   nowMs?(): number
 }
@@ -32,7 +32,10 @@ export interface DnsOptions {
 const RESOLVE_MS_MAX = 2_000
 /** Twice: the second try waits twice as long. */
 const TRY_MS = 600
-/** What the second family may take once the first has answered, as RFC 8305 has it. Some servers never answer for IPv6. */
+/**
+ * The time that the second family may take once the first has answered, as RFC 8305 has it. Some servers never answer for
+ * IPv6.
+ */
 const OTHER_FAMILY_MS = 50
 const TTL_MS = { least: 1_000, most: MINUTE_MS }
 /** The system tells no TTL. */
@@ -179,7 +182,7 @@ function takeTurns(
     })
   }
 
-  /** Whoever has waited longest gets it; only a turn that nobody waits for becomes free. */
+  /** The lookup that has waited longest gets the turn; only a turn that none waits for becomes free. */
   function endTurn(): void {
     const [next] = waiting
     if (!next) {

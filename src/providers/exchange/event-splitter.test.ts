@@ -18,7 +18,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end))
 }
 
-/** What the standard says these bytes mean, whatever ends the lines. */
+/** Lines whose meaning the standard defines, whatever ends them. */
 const STREAM = [
   ': a comment ✓',
   'data: one',

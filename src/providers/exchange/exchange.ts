@@ -6,9 +6,9 @@ import { wireHeadersOf, type UpstreamRequest } from '../upstream-request.ts'
 import { createCallClock, type CallClock } from './call-clock.ts'
 import { REFUSAL_MS, refusalIn, upstreamErrorOf, type Refusal } from './upstream-failures.ts'
 
-/** What an upstream may take to close its side after the last part, so that the connection can be used again. */
+/** The time that an upstream may take to close its side after the last part, so that the connection can be used again. */
 const TRAILER_MS = 250
-/** What may wait to be read. Beyond that, nothing more is taken from the connection. */
+/** Bytes that may wait to be read. Beyond that, nothing more is taken from the connection. */
 const WAITING_BYTES_MAX = 64 * 1024
 
 /**
@@ -43,7 +43,7 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
   #refusal: Refusal | undefined
   #parts: Part[] = []
   #waitingBytes = 0
-  /** Whoever waits for what comes next. */
+  /** The reader, while it waits for what comes next. */
   #waiting: PromiseWithResolvers<Result<Piece>> | undefined
   #isDeliveryDue = false
   #isSent = false
@@ -108,7 +108,7 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
       return
     }
     this.#cutUp(bytes)
-    // What no part has ended in does not wait for anybody.
+    // Bytes in which no part has ended do not wait for anybody.
     this.#waitingBytes = this.#parts.length === 0 ? 0 : this.#waitingBytes + bytes.length
     if (this.#waitingBytes > WAITING_BYTES_MAX) controller.pause()
   }
@@ -142,7 +142,7 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
   #goOn(): void {
     if (!this.#isRead) this.#clock.resume(this.#reader.hasBegun())
     if (this.#parts.length > 0) {
-      // What is left of a read waits for the next round, and that is no wait for the upstream.
+      // The rest of a read waits for the next round, and that is no wait for the upstream.
       this.#clock.pause()
       void nextStep().then(this.#onDeliveryDue)
     } else if (this.#end) this.#deliver()
@@ -188,7 +188,7 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
     }
   }
 
-  /** What was read before something that is wrong stands: who reads is told of it when coming back for more. */
+  /** Returns the pieces read, also those before a fault: the reader is told of that when it comes back for more. */
   #readStep(): readonly Piece[] {
     const pieces: Piece[] = []
     try {
@@ -210,7 +210,10 @@ export class Exchange<Part, Piece> implements AsyncIterableIterator<readonly Pie
     return pieces
   }
 
-  /** What fails or comes after the last part is of no interest; the connection is left open for a moment, to be used again. */
+  /**
+   * Anything that fails or comes after the last part is of no interest; the connection is left open for a moment, to be used
+   * again.
+   */
   #endEarly(): void {
     this.#parts = []
     if (!this.#end) this.#trailer = setTimeout(() => this.#controller?.abort(new Error('no end')), TRAILER_MS)

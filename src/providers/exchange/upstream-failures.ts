@@ -2,11 +2,11 @@ import type { Dispatcher } from 'undici'
 import { UpstreamError, type UpstreamErrorKind } from '../provider.ts'
 import type { UpstreamRequest } from '../upstream-request.ts'
 
-/** What it means when an exchange with an upstream goes wrong: by its status, its headers, or how the connection ended. */
+/** The meaning of an exchange with an upstream that goes wrong: by its status, its headers, or how the connection ended. */
 
 type ExpectedAnswer = Pick<UpstreamRequest, 'contentType' | 'kindOfRefusal'>
 
-/** Of these the body says more than the status. For any other nobody waits: it may never end. */
+/** Statuses whose body says more than they do. For any other body nobody waits: it may never end. */
 const EXPLAINED: ReadonlySet<number> = new Set([400, 429])
 
 /** An answer that is none. */
@@ -15,11 +15,11 @@ export interface Refusal {
   readonly isExplained: boolean
   /** Returns whether that is enough of the body. */
   add(bytes: Buffer): boolean
-  /** What it means, by what has come of it. */
+  /** The error that it means, by what has come of it. */
   error(): UpstreamError
 }
 
-/** What may be read of the body of a refusal, and for how long: one that does not end is judged by what has come of it. */
+/** Limits for reading the body of a refusal: one that does not end is judged by what has come of it. */
 const REFUSAL_BYTES_MAX = 16 * 1024
 export const REFUSAL_MS = 500
 
@@ -97,6 +97,6 @@ function kindOf(code: string, isStarted: boolean): UpstreamErrorKind {
   return 'reset'
 }
 
-/** What OpenSSL and Node call a certificate, or a peer, that they do not accept. */
+/** Codes of OpenSSL and Node for a certificate, or a peer, that they do not accept. */
 const TLS_CODES =
   /CERT|TLS|SSL|CRL|SIGNATURE|EPROTO|^INVALID_(?:CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/

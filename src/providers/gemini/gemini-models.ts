@@ -3,7 +3,7 @@ import { REASONING_TOKENS } from '../../rules/calls/reasoning.ts'
 import { isAtLeast, versionIn, type ModelVersion } from '../model-version.ts'
 
 /**
- * What a Gemini model takes and refuses, and how it is told to think; the numbers of tokens are those of
+ * Knowledge of Gemini models: what each takes and refuses, and how it is told to think; the numbers of tokens are those of
  * rules/calls/reasoning.ts. Decided by the model's name.
  */
 

@@ -55,7 +55,7 @@ const WITHOUT_PLACE: ReadonlySet<RouteField> = new Set([
   'prediction',
 ])
 
-/** What an operator says of its models. */
+/** An operator's settings for its models. */
 export interface Reading {
   /** Google asks more for sound than for text, and a model has one price. */
   readsAudio: boolean

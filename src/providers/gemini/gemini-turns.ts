@@ -56,7 +56,7 @@ export function contentsOf({ messages }: ChatRequest, options: TurnOptions): Con
     append(contents, message.role === 'assistant' ? 'model' : 'user', parts)
   }
   if (isGemini3(options.upstreamModel)) {
-    // Of calls that were made together only the first is signed.
+    // Only the first of the calls that were made together is signed.
     for (const { parts } of contents) {
       const first = parts.find((part) => part.functionCall)
       if (first) first.thoughtSignature ??= SIGNATURE_LOST
@@ -159,8 +159,8 @@ const IMAGE_TYPES: Record<string, string> = {
   bmp: 'image/bmp',
 }
 /**
- * What these hosts serve is not a stranger's image: the first is the operator's own files, which a caller must not read
- * (and whose refusal would look like one of the operator's key), the others are films, at a million tokens each.
+ * Hosts whose content is not a stranger's image: the first has the operator's own files, which a caller must not read (and
+ * whose refusal would look like one of the operator's key), the others have films, at a million tokens each.
  */
 const HOSTS_REFUSED = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|youtube-nocookie\.com|youtu\.be)$/
 

@@ -100,7 +100,7 @@ export function createReader(): EventReader {
   const signatures: Record<string, string> = {}
   const soFar = createUsageSoFar()
 
-  /** What the model wrote is of no use, and nothing of it was passed on: another try may be better. */
+  /** Whether the model's answer is of no use, and nothing of it was passed on: another try may be better. */
   function isUseless(): boolean {
     return !hasBegun && GEMINI_UNUSABLE_CALLS.has(finish?.odd) && held.every(({ type }) => type === 'tool_call')
   }
@@ -129,7 +129,7 @@ export function createReader(): EventReader {
       for (const part of partsIn(candidate.content)) {
         const { thoughtSignature: signature } = recordOf(part)
         const chunk = chunkOf(recordOf(part))
-        // Of the text, the last one counts: it may come on a part that is otherwise empty.
+        // For the text, the last one counts: it may come on a part that is otherwise empty.
         if (typeof signature === 'string') signatures[chunk?.type === 'tool_call' ? chunk.index : 'text'] = signature
         if (!chunk) continue
         hasOutput ||= chunk.type !== 'reasoning'
@@ -201,7 +201,7 @@ function callOf(call: unknown, callIds: Set<string>, responseId: unknown): Conte
   return { type: 'tool_call', index, id: callId, name, arguments: jsonOf(args ?? {}) }
 }
 
-/** What JSON.parse reads, JSON.stringify may find too deep. */
+/** Arguments that JSON.parse reads may be too deep for JSON.stringify. */
 function jsonOf(args: Fields): string {
   try {
     return JSON.stringify(args)

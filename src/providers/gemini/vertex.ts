@@ -19,9 +19,9 @@ export interface VertexOptions {
 const pathSegment = z.string().regex(/^[\w.:-]+$/)
 
 const vertexSettings = z.strictObject({
-  /** That of the service account, if none is given. */
+  /** Left out: the project of the service account. */
   project: pathSegment.optional(),
-  /** What the host tells, if none is given; else `global`. */
+  /** Left out: the location that the host names, or else `global`. */
   location: pathSegment.optional(),
   headers: z.record(z.string(), z.string()).optional(),
   safetySettings: z.array(z.strictObject({ category: z.string(), threshold: z.string() })).optional(),

@@ -99,7 +99,10 @@ const upstreamUsage = z
   .nullish()
   .catch(undefined)
 
-/** What we read of an event. A provider's mistake must end as its error, not as a crash of ours or nonsense to the caller. */
+/**
+ * The fields that we read of an event. A provider's mistake must end as its error, not as a crash of ours or nonsense to the
+ * caller.
+ */
 const upstreamEvent = z.object({
   error: z.unknown().optional(),
   choices: z
@@ -245,7 +248,7 @@ export const FAILURES_OF_THE_MODEL: ReadonlySet<unknown> = new Set([
   'output_parse_failed',
 ])
 
-/** Those, and Azure's for what a model may not say. They come as errors, also midway. */
+/** The ending for these codes, and for Azure's for what a model may not say. They come as errors, also midway. */
 function reasonOfError(code: unknown): FinishReason | undefined {
   if (FAILURES_OF_THE_MODEL.has(code)) return 'stop'
   return code === 'content_filter' ? 'content_filter' : undefined
@@ -253,7 +256,7 @@ function reasonOfError(code: unknown): FinishReason | undefined {
 
 const upstreamError = z.object({ code: anything, status_code: anything, type: anything })
 
-/** What was already said stays said: the answer was written, and has ended. */
+/** An answer that such an error ends midway was written, and has ended: the part that was already passed on remains. */
 function finishOfError(error: unknown, hasBegun: boolean): FinishChunk {
   const { code, status_code, type } = upstreamError.safeParse(error).data ?? {}
   const reason = reasonOfError(code)
@@ -272,7 +275,7 @@ function usageFromOpenAI(reported: UpstreamUsage): Usage {
   const cacheWrite = countOf(details?.cache_write_tokens ?? 0)
   const reasoning = countOf(reported.completion_tokens_details?.reasoning_tokens ?? 0)
   const input = prompt - cachedInput - cacheWrite
-  // What only the total tells: what was heard, at Mistral; thoughts at Google, and for some models at xAI.
+  // Tokens that only the total includes: what was heard, at Mistral; thoughts at Google, and for some models at xAI.
   const beside = prompt >= 0 && completion >= 0 ? countOf(reported.total_tokens ?? 0) - prompt - completion : 0
   if (beside > 0 && reported.prompt_audio_seconds != null)
     return { input: input + beside, cachedInput, cacheWrite, output: completion - reasoning, reasoning }

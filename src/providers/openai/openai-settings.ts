@@ -6,7 +6,7 @@ const headerName = z.string().regex(/^[a-z0-9-]{1,100}$/, 'must be the name of a
 const headerValue = z.string().regex(/^[\x20-\x7e]{1,1000}$/, 'must be one line of printable ASCII')
 const optionalField = z.enum(CONFIGURABLE_FIELDS)
 
-/** What providers of this format do differently. A new provider is a few of these, and no code. */
+/** The differences between providers of this format. A new provider is a few of these, and no code. */
 export const openAICompatibleSettings = z.strictObject({
   /** The header that carries the key, and the word before it. */
   auth: z

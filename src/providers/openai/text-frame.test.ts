@@ -19,7 +19,7 @@ const read = (...events: string[]) => {
   return events.flatMap((event) => reader.read(event))
 }
 
-/** What a parser makes of each event by itself. */
+/** Parses each event by itself. */
 const parsed = (...events: string[]) => events.flatMap((event) => createReader().read(event))
 
 test('an event that differs in its text alone is not parsed, and read as if it had been', () => {

@@ -9,7 +9,7 @@ export interface TextFrame {
   learn(data: string, text: string): void
 }
 
-/** What JSON writes otherwise in a string, or ends it, and a few control characters that it does not mind. */
+/** Characters that JSON escapes in a string, or that end it, and a few control characters that it does not mind. */
 const NOT_AS_IT_IS = /["\\\p{Cc}]/u
 /** A text that was cut out may keep the whole event in memory. */
 const FRAME_CHARACTERS_MAX = 512

@@ -15,14 +15,15 @@ import type { Embedder } from '../embedding/embedder.ts'
 import { createHintBook, type NearHint } from './hint-book.ts'
 
 /**
- * Who takes part at this moment, in memory: a campaign that is paused or has spent its budget, an advertiser that is suspended
- * or without credit, a feed that grew old and the operator's switch take effect with the next refresh, without touching the index.
+ * The campaigns that take part at this moment, in memory: a campaign that is paused or has spent its budget, an advertiser
+ * that is suspended or without credit, a feed that grew old and the operator's switch take effect with the next refresh,
+ * without touching the index.
  */
 export interface Campaigns {
   readonly isOn: boolean
   /** Undefined: it does not take part now. */
   findLive(campaignId: string, nowMs: number): LiveCampaign | undefined
-  /** Those that could be recommended, and in which share of all moments. */
+  /** The campaigns that could be recommended, each with its share of all moments. */
   present(nowMs: number): { id: string; share: number }[]
   /** Does its feed still say so? */
   isFresh(feedId: string, nowMs: number): boolean

@@ -5,11 +5,11 @@ import type { CampaignChances } from '../../store/offers/campaign-chances.ts'
  * is handed over: a matcher that dies loses a minute of it, which moves no money.
  */
 export interface ChanceCounter {
-  /** Of one conversation: the campaigns that fitted it, those between which bids decided, and the one that won. */
+  /** Counts one conversation: the campaigns that fitted it, those between which bids decided, and the one that won. */
   note(conversation: { fitted: Iterable<string>; contended: Iterable<string>; won: string | undefined }): void
-  /** What was counted since the last time. Each campaign was there for a share of the conversations. */
+  /** Takes the counts since the last time. Each campaign was there for a share of the conversations. */
   take(present: Iterable<{ id: string; share: number }>): CampaignChances[]
-  /** What could not be written counts again. */
+  /** Takes back counts that could not be written. */
   giveBack(counted: readonly CampaignChances[]): void
 }
 

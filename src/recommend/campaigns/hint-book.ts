@@ -98,7 +98,7 @@ export function createHintBook({ db, embedder, log }: HintBookOptions): HintBook
   }
 }
 
-/** Of those that are at least so near, the nearest. */
+/** Returns the nearest of the hints that are at least this near. */
 export function nearestHint(hints: readonly Hint[], said: Int8Array, least = -Infinity): NearHint | undefined {
   let nearest: NearHint | undefined
   for (const { text, vector } of hints) {

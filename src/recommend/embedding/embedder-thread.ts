@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { EmbedderUnavailable, type Embedder, type EmbedderOptions } from './embedder.ts'
 
-/** What the thread says, first about itself and then to every question. */
+/** Messages from the thread, first about itself and then in answer to every question. */
 export type ThreadReply =
   | 'preparing'
   | { modelId: string }
@@ -35,12 +35,14 @@ export async function openEmbedderThread(
   const worker = new Worker(script, { workerData: { cacheDir, isBackground } satisfies ThreadData })
   const waiting = new Map<number, PromiseWithResolvers<Float32Array[]>>()
   const opened = Promise.withResolvers<string>()
+  const ended = Promise.withResolvers<Error>()
   let asked = 0
   let end: Error | undefined
 
   function endWith(error: Error): void {
     end = error
     opened.reject(error)
+    ended.resolve(error)
     for (const { reject } of waiting.values()) reject(error)
     waiting.clear()
   }
@@ -62,6 +64,7 @@ export async function openEmbedderThread(
   const modelId = await opened.promise.finally(() => signal?.removeEventListener('abort', close))
   return {
     modelId,
+    ended: ended.promise,
     embed(texts) {
       if (end) return Promise.reject(end)
       if (texts.length === 0) return Promise.resolve([])

@@ -22,6 +22,8 @@ export interface Embedder {
   /** Unit-length vectors of 384, in order. Batches inside; texts beyond 256 tokens are cut. */
   embed(texts: readonly string[]): Promise<Float32Array[]>
   close(): Promise<void>
+  /** Resolves when it can embed no longer, with the reason. Undefined: it ends only with its process. */
+  readonly ended?: Promise<Error>
 }
 
 export interface EmbedderOptions {

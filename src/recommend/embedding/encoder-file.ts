@@ -22,8 +22,8 @@ export const GRAPH_VERSION = 1
 export const TOKENS_MAX = 256
 
 /**
- * What this GRAPH_VERSION builds, to the byte, on every machine. Raise the version when you change one: vectors are stored
- * under its name.
+ * The files that this GRAPH_VERSION builds, to the byte, on every machine. Raise the version when you change one: vectors are
+ * stored under its name.
  */
 export const ENCODER_FILES: Record<Precision, { bytes: number; sha256: string }> = {
   int8: { bytes: 23_102_549, sha256: '5d6229e38878d58ea1eefcfe47129ff6a4af157be908b6fc42cf63749aad8140' },

@@ -20,7 +20,7 @@ export async function buildEncoder(weightsPath: string, path: string, precision:
   const weights = await readFile(weightsPath)
   if (createHash('sha256').update(weights).digest('hex') !== WEIGHTS_SHA256)
     throw new Error(`${weightsPath} does not hold the weights that the gates were proven with (npm ci restores them)`)
-  // Whoever opens the path sees the whole file or none, and two builders only do the same work twice.
+  // Readers of the path see the whole file or none, and two builders only do the same work twice.
   const draft = `${path}.${randomUUID()}`
   try {
     await writeFile(draft, onnxBytes(encoderGraph(parseSafetensors(weights), precision)), { flush: true })

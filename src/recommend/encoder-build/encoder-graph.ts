@@ -19,7 +19,7 @@ const POSITIONS = 512
 const NORM_EPSILON = 1e-12
 /** The largest step of an int8. */
 const STEPS = 127
-/** What an unsigned byte is that stands for zero, with as many steps below as above. */
+/** The unsigned byte that means zero, with as many steps below as above. */
 const MIDDLE = 128
 const BYTE_STEPS = 255
 /** Nothing that leaves GELU is lower than -0.17. */
@@ -116,7 +116,7 @@ function addPooling(draft: Draft, hidden: string): void {
   })
 }
 
-/** What goes into a matrix: exact, or as bytes with the height that each token was divided by. */
+/** The input of a matrix: exact, or as bytes with the height that each token was divided by. */
 interface Rounded {
   exact: string
   bytes: string

@@ -21,7 +21,7 @@ async function read(text: string | Buffer, size = 7): Promise<{ format: string; 
   return { format, items: all }
 }
 
-/** What an importer makes of it: the same words, whatever the format. */
+/** Judges the items as an importer does: the same words, whatever the format. */
 async function offersIn(text: string | Buffer, size?: number) {
   const { format, items } = await read(text, size)
   const offers = items.map((item) => ('fields' in item ? judgeItem(item.fields, terms) : item))

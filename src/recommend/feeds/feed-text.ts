@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib'
 import { Readable, pipeline } from 'node:stream'
 import { FeedError } from '../../rules/offers/feed-error.ts'
 
-/** Of the unpacked text: a small archive can hold an endless one. */
+/** For the unpacked text: a small archive can hold an endless one. */
 export const FEED_BYTES_MAX = 1_000_000_000
 /** Product feeds shrink to a tenth or a thirtieth. What shrinks to less than this was made to fill a disk or a memory. */
 const UNPACKED_RATIO_MAX = 200

@@ -34,7 +34,7 @@ export const BATCH_ITEMS = 1_000
 export const FRESH_FOR_DAYS = 30
 export const REMOVED_SHARE_MAX = 0.3
 export const REJECTIONS_KEPT = 100
-/** Of each kind, after a dry run. */
+/** For each kind of change, after a dry run. */
 export const CHANGES_SHOWN = 50
 
 export interface FeedImport {
@@ -70,9 +70,9 @@ export async function importFeed(options: FeedImport): Promise<ImportResult> {
   const { db, feed: named, isDryRun = false } = options
   const id = named.id ?? (await idOf(db, named, isDryRun))
   const feed: Feed = { ...named, id: id ?? uuidv7() }
-  // Of a new one that is only looked at there is no row yet.
+  // A new feed has no row yet in a dry run.
   const locked = id ?? `${named.advertiserId} ${named.name}`
-  // What is gathered is seen by one connection alone, which also holds the lock.
+  // The staged items are seen by one connection alone, which also holds the lock.
   return db.connection().execute(async (connection) => {
     if (!(await tryLockFeed(connection, locked))) {
       throw new FeedBusy(

@@ -7,7 +7,7 @@ import { createJsonSplitter, type ItemText } from './json-splitter.ts'
 
 /** An amount inside an offer of a variant in a group of a list is at 9. */
 const DEPTH_MAX = 16
-/** Of a group with all its variants. */
+/** For a group with all its variants. */
 const KEYS_MAX = 20_000
 /** Variants of one group: each repeats what the group says, so few bytes can hold very many words. */
 const PRODUCTS_MAX = 500

@@ -22,7 +22,7 @@ export interface JsonSplitter {
 
 /** Where in the document the splitter is. */
 interface Position {
-  /** Of open brackets. */
+  /** The number of open brackets. */
   depth: number
   /** The depth at which items begin: inside the array of items, or that of the document itself. */
   floor: number
@@ -69,7 +69,7 @@ export function createJsonSplitter(charsMax: number = ITEM_CHARS_MAX): JsonSplit
           const was = at.isInItem
           open(at, code)
           if (!was && at.isInItem) start = n
-          // What was kept of the document around its items is forgotten.
+          // The text kept of the document around its items is forgotten.
           if (was && !at.isInItem) item.take()
         } else if ((code === CLOSE_ARRAY || code === CLOSE_OBJECT) && closesItem(at)) {
           item.keep(piece.slice(start, n + 1))

@@ -16,7 +16,7 @@ async function read(text: string) {
   return { format, items: all }
 }
 
-/** What becomes of each: the essential of an accepted one, or why it is refused. */
+/** Judges each item: the essentials of an accepted one, or why it is refused. */
 function judged(items: readonly FeedItem[], currency: string | undefined = 'EUR') {
   return items.map((item) => {
     if ('problem' in item) return item.problem

@@ -1,13 +1,13 @@
 import type { FeedFields } from '../../rules/offers/field-names.ts'
 
 /**
- * What shops on Shopify have without any app: their public products.json, the products of the Admin API, and the product export
- * (CSV), whose columns were renamed in 2025. Prices say no currency there and addresses no domain: the feed's settings and the
- * advertiser's domain do.
+ * The formats that shops on Shopify have without any app: their public products.json, the products of the Admin API, and the
+ * product export (CSV), whose columns were renamed in 2025. Prices name no currency there and addresses no domain: the feed's
+ * settings and the advertiser's domain do.
  */
 type Json = Readonly<Record<string, unknown>>
 
-/** What a product without options calls its one variant. */
+/** Shopify's name for the one variant of a product without options. */
 const NO_OPTION = 'Default Title'
 
 export function isShopifyProduct(value: Json): boolean {

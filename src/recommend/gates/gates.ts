@@ -15,12 +15,12 @@ import { scoresOf, type Heads } from './heads.ts'
 
 export interface Gates {
   /**
-   * Of the whole conversation, oldest turn first; the last turn is the user's. What every user turn was judged as is
+   * Judges the whole conversation, oldest turn first; the last turn is the user's. The judgement of every user turn is
    * remembered by digest, because conversations come again with one turn more. `wish first` ends with the least work where
    * nothing is wished for, and then does not say whether the topic was a sensitive one.
    */
   judge(turns: readonly Turn[], order?: 'wish first'): Promise<Judgement>
-  /** Of a finished answer to what the user said last. */
+  /** Judges a finished answer to what the user said last. */
   judgeAnswer(said: string, answer: string): Promise<AnswerJudgement>
 }
 
@@ -32,15 +32,15 @@ export interface Judgement {
   topic: string | undefined
   /** Highest of all parts of all user turns, 0 to 1; 1 when words decided. */
   sensitivity: number
-  /** Of the last user turn, 0 to 1; 0 when it was not asked. */
+  /** The score of the last user turn, 0 to 1; 0 when it was not asked. */
   commerce: number
 }
 
 export interface AnswerJudgement {
   isSensitive: boolean
-  /** Of the answer's beginning, as far as the model reads. */
+  /** The vector of the answer's beginning, as far as the model reads. */
   answer: Float32Array
-  /** Of it together with the question: what to search with. */
+  /** The vector of the answer together with the question: what to search with. */
   vector: Float32Array
 }
 
@@ -53,7 +53,7 @@ export interface GatesOptions {
 
 /** Everything that decides beside words and weights. Part of the fingerprint: other numbers need another proof. */
 export const GATE_LIMITS = {
-  /** What one judgement may embed: beyond it the answer would come too late anyway. */
+  /** The most that one judgement may embed: beyond it the answer would come too late anyway. */
   windowsMax: 80,
   /** Texts that belong together are judged together too: "She was only three." says nothing alone. */
   contextTurns: 3,
@@ -144,7 +144,10 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
   }
 }
 
-/** Of every turn with what was said before it, and then alone: a few words out of their context must be plainer. */
+/**
+ * Returns the worst of all turns, judged with what was said before them and then alone: a few words out of their context must
+ * be plainer.
+ */
 function worstOf(judged: readonly Sensitivity[], users: readonly string[]): Sensitivity {
   const counted = judged.filter(({ score }, n) => {
     const isFragment = n > users.length && (users[n - users.length]?.length ?? 0) < GATE_LIMITS.fragmentCharacters
@@ -153,7 +156,7 @@ function worstOf(judged: readonly Sensitivity[], users: readonly string[]): Sens
   return counted.reduce((most, one) => (one.score > most.score ? one : most), { score: 0, topic: 'none' })
 }
 
-/** What a user says counts by all words, what a model answered only where it sends its reader for help. */
+/** A user's text is checked for all words, a model's only for words that send its reader for help. */
 function wordsClassOf(turns: readonly Turn[]): string | undefined {
   for (const { role, text } of turns) {
     if (role === 'user') {

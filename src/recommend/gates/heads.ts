@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { VECTOR_DIMENSIONS } from '../../rules/recommendations/vectors.ts'
 
 /**
- * What was learned about sentence vectors, by `scripts/train-gates.ts`: which of some eighty topics a text may be about,
- * and how likely. Two questions are asked of it, each with a threshold: is it about anything sensitive, and is it about
+ * Heads that were trained on sentence vectors by `scripts/train-gates.ts`: which of some eighty topics a text may be about,
+ * and how likely. Two questions are asked of them, each with a threshold: is it about anything sensitive, and is it about
  * anything that one buys? One line between "sensitive" and "not" would leave through twice as many sensitive texts:
  * grief, weapons and debt lie in different corners, and each of them has its own harmless neighbours.
  *
@@ -22,7 +22,7 @@ export interface Topic {
 }
 
 export interface Heads {
-  /** Of the embedder whose vectors they learned from. */
+  /** The embedder whose vectors they learned from. */
   modelId: string
   topics: readonly Topic[]
   /**
@@ -37,7 +37,7 @@ export interface Heads {
 /** As it lies in heads.json: weights are base64 of int8, times `scale`. */
 export interface HeadsFile {
   modelId: string
-  /** What was learned from: texts by source. */
+  /** How many texts of each source they learned from. */
   sources: Readonly<Record<string, number>>
   thresholds: { sensitive: number; commercial: number }
   topics: readonly { name: string; side: Side; bias: number; scale: number; weights: string }[]
@@ -75,7 +75,7 @@ export function parseHeads({ modelId, thresholds, topics, words }: HeadsFile): H
   }
 }
 
-/** Of a text and its vector. */
+/** Scores a text by its words and its vector. */
 export function scoresOf(heads: Heads, text: string, vector: Float32Array): Scores {
   const levels = heads.topics.map((topic) => topic.bias + product(topic.weights, vector))
   // The largest is taken out first, so that no power overflows.

@@ -21,7 +21,7 @@ const ENGLISH_MIN = 0.4
 
 const LETTER = /\p{L}/gu
 const FOREIGN_LETTER = /(?!\p{Script=Latin})\p{L}/gu
-/** What programs are made of and sentences are not. */
+/** Symbols that programs are made of and sentences are not. */
 const SYMBOL = /[{}[\]<>=;\\|_~^`#*]/g
 const CODE = /```|=>|\(\)|;\s*$|^\s*(?:import|const|let|var|def|function|class|select|from|return)\b.*[(){}=;*]/im
 const LINK = /\b(?:https?:\/\/|www\.)\S+/gi

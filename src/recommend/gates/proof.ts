@@ -24,7 +24,7 @@ export interface Proof {
   why?: string
 }
 
-/** What the bench writes. */
+/** The file that the bench writes. */
 export interface ProofFile {
   fingerprint: string
   prompts: number
@@ -36,7 +36,7 @@ export const PROOF_PROMPTS_MIN = 500
 
 const RUN = 'Run npm run bench:recommend -- --prove.'
 
-/** Of everything that decides: learned weights and thresholds with the model that they belong to, words, and limits. */
+/** A digest of everything that decides: learned weights and thresholds with the model that they belong to, words, and limits. */
 export function fingerprint(headsPath: URL = HEADS_PATH): string {
   const words = JSON.stringify([SENSITIVE_WORDS, WORD_GROUPS, HARMLESS_PHRASES, CRISIS_WORDS, GATE_LIMITS])
   return createHash('sha256').update(readFileSync(headsPath)).update(words).digest('hex')

@@ -35,7 +35,7 @@ export interface FollowingOptions {
 
 /** 166 small writes made searches four times slower until they were folded. */
 const WRITES_UNTIL_FOLDED = 16
-/** Of the layout of the index: another one is built anew. */
+/** The version of the index's layout: an index of another version is built again. */
 const LAYOUT = 1
 
 export function createFollowing({ db, embedder, directory, log, pageRows }: FollowingOptions): Following {
@@ -85,7 +85,7 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
       intake.forgetBefore(point.xmin)
       index = current
       await intake.embedSome(current)
-      // What waits is known to this process alone: until it is in, the next one shall start from before it.
+      // The backlog is known to this process alone: until it is in, the next process must start from before it.
       await book.note(point, { isKept: intake.unembedded === 0 })
       await improvement.begin(current)
     },
@@ -97,9 +97,9 @@ export function createFollowing({ db, embedder, directory, log, pageRows }: Foll
 }
 
 /**
- * What makes searches faster and changes nothing in them: the index of vectors, a minute at 1,000,000 offers, once, and
- * folding, 15 s, now and then. Beside the work, so that what changes meanwhile is seen. The engine lets one of two writers
- * win; after an improvement that lost, the next one has the index for itself.
+ * Makes searches faster and changes nothing in them: builds the index of vectors, a minute at 1,000,000 offers, once, and
+ * folds, 15 s, now and then. It runs alongside the other work, so that changes are seen in the meantime. The engine lets one
+ * of two writers win; after an improvement that lost, the next one has the index for itself.
  */
 function createImprovement(intake: Intake, log: Log) {
   let running: Promise<void> | undefined
@@ -159,7 +159,7 @@ function createBook(directory: string, model: string) {
     async since(point: FollowingPoint): Promise<string | undefined> {
       entry ??= await readEntry(path)
       const isSame = entry?.layout === LAYOUT && entry.identity === point.identity && entry.model === model
-      // What was removed since may have been erased, so that no change tells of it.
+      // Offers removed since may have been erased, so that no change tells of them.
       const isTooOld = entry?.atMs !== undefined && point.atMs - entry.atMs > KEPT_MS.removedOffers
       // A server that is behind what we have seen of it was set back.
       return entry && isSame && !isTooOld && BigInt(entry.xmin) <= BigInt(point.xmax) ? entry.xmin : undefined

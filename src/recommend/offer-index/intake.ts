@@ -19,7 +19,7 @@ export interface Intake {
   takeIn(index: OfferIndex, from: string, before: string): Promise<void>
   /** Some of what waits to be embedded. */
   embedSome(index: OfferIndex): Promise<void>
-  /** What was changed before this transaction is not asked for again. */
+  /** Changes made before this transaction are not asked for again. */
   forgetBefore(xmin: string): void
   forgetAll(): void
   stop(): void
@@ -32,13 +32,13 @@ export interface IntakeOptions {
   pageRows?: number | undefined
 }
 
-/** What the gates judge. */
+/** The languages that the gates judge. */
 const LANGUAGES = ['en']
 const PAGE_ROWS = 5_000
 /** Rows that go into the engine at once while it is built: every addition is a file until it is folded. */
 const ADDED_AT_ONCE = 10_000
-/** About a second and a half of work: a change elsewhere waits no longer. */
-const EMBEDDED_AT_ONCE = 192
+/** Less than a second of work, and eight where it gives way to replies all the time: a change elsewhere waits no longer. */
+const EMBEDDED_AT_ONCE = 64
 /** Remembered only to spare work while a long transaction holds the point back. */
 const KNOWN_MAX = 100_000
 

@@ -20,7 +20,7 @@ export interface OfferIndex {
   add(offers: readonly IndexedOffer[]): Promise<void>
   /** Makes what was added searchable. */
   finishBuild(): Promise<void>
-  /** What is there already is replaced. Visible to the next search. */
+  /** Replaces the offers that are there already. Visible to the next search. */
   write(offers: readonly IndexedOffer[], removedIds: readonly string[]): Promise<void>
   /**
    * Makes the index of vectors once there are many, which takes minutes of work and can go on beside everything else.
@@ -55,7 +55,7 @@ const BY_VECTOR = 60
 const TABLE = 'offers'
 /** Below it the engine compares all vectors in a few milliseconds, and an index would find fewer. */
 export const VECTOR_INDEX_FROM_ROWS = 50_000
-/** Of 500 groups at 1,000,000 vectors, each of about 2,000. */
+/** There are 500 groups at 1,000,000 vectors, each of about 2,000. */
 const GROUPS_LOOKED_AT = 16
 const REMOVED_AT_ONCE = 500
 /** Searches that run see the version that they began with; none of them runs for a minute. */

@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts'
 
 /** An offer as it is in the index. */
 export interface IndexedOffer extends OfferFacts {
-  /** What is searched and was embedded. */
+  /** The text that is searched and was embedded. */
   text: string
   vector: Int8Array
   headline: string
@@ -14,7 +14,7 @@ export interface IndexedOffer extends OfferFacts {
   price: { amount: string; currency: string } | undefined
 }
 
-/** What a search needs of it, which is all but the text. */
+/** The part that a search needs, which is all but the text. */
 export type StoredOffer = Omit<IndexedOffer, 'text'>
 
 /**

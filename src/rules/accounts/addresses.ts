@@ -18,7 +18,8 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * Whom to count a request to: an IPv4 address, or the IPv6 network that a single customer gets, with its 2^64 addresses.
+ * Returns the address that requests are counted under: an IPv4 address itself, or the IPv6 network that a single customer
+ * gets, with its 2^64 addresses.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address

@@ -1,4 +1,4 @@
-/** What a member of an advertiser may do. Each role includes the ones after it. */
+/** The roles of an advertiser's members, by what they may do. Each role includes the ones after it. */
 export const ADVERTISER_ROLES = ['admin', 'editor', 'viewer'] as const
 export type AdvertiserRole = (typeof ADVERTISER_ROLES)[number]
 

@@ -1,4 +1,4 @@
-/** What people read in the audit log for each action. The action's own name stays beside it: filters and CSV files know that. */
+/** The words for each action in the audit log. The action's own name stays beside them: filters and CSV files know that name. */
 const WORDS: Partial<Record<string, string>> = {
   'alert.rule_changed': 'Alert rule changed',
   'conversation.deleted': 'Conversation deleted',

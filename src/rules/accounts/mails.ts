@@ -2,9 +2,10 @@ import { escapeHtml } from '../html.ts'
 import { quoted } from './names.ts'
 
 /**
- * What Parley writes to people. Plain sentences, one link, and nothing that is loaded from anywhere. A subject is always
- * the same, and what others have named is quoted: the mail must not say what its cause wants said. The name of a domain is
- * the one exception, because it cannot be told without; only owners of the project's publisher get those mails.
+ * The mails that Parley sends. Plain sentences, one link, and nothing that is loaded from anywhere. A subject is always the
+ * same, and names that others have chosen are quoted: a mail must not say what the person who caused it wants said. The name
+ * of a domain is the one exception, because the mail says nothing without it; only owners of the project's publisher get
+ * those mails.
  */
 
 export interface MailData {
@@ -30,7 +31,7 @@ export interface MailData {
 
 interface AlertMail {
   project: string
-  /** What the rule is called, and what has happened. */
+  /** The name of the rule; the sentence says what has happened. */
   alert: string
   sentence: string
   link: string

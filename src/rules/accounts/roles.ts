@@ -1,4 +1,4 @@
-/** What a member of a publisher may do. Each role includes the ones after it. */
+/** The roles of a publisher's members, by what they may do. Each role includes the ones after it. */
 export const ROLES = ['owner', 'admin', 'developer', 'viewer'] as const
 export type MemberRole = (typeof ROLES)[number]
 

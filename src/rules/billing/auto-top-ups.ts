@@ -15,7 +15,7 @@ export interface AutoTopUp {
 /** A slip of the finger costs no more than this in a month. */
 export const MONTH_MAX: Nanos = 10n * TOP_UP_MAX
 
-/** What is wrong with the settings, beside the field that it is about. */
+/** Returns the first problem with the settings, and the field that it is about. */
 export function problemOf({
   threshold,
   amount,
@@ -105,7 +105,7 @@ export const ON_ITS_WAY_MS = 5 * MINUTE_MS
 const WANTS_CONFIRMATION = 'Your bank wants you to confirm the payment. Top up by hand.'
 const DECLINED = 'The bank declined the card.'
 
-/** What banks say that helps the payer. All else, such as a card that is reported stolen, is a decline and no more. */
+/** The banks' reasons that help the payer. Any other, such as a card that is reported stolen, is a decline and no more. */
 const REASONS: Record<string, string> = {
   authentication_required: WANTS_CONFIRMATION,
   card_velocity_exceeded: 'The card is over its limit.',

@@ -22,7 +22,7 @@ function ending(outcome: CallOutcome, more: Partial<Ending> = {}): Ending {
   return { outcome, used: COUNTED, held: HELD, ...more }
 }
 
-/** Who pays for what the provider produced before the call ended so. */
+/** The party that pays for what the provider produced before a call ended in this way. */
 const PAYS: Record<CallOutcome, 'publisher' | 'operator'> = {
   completed: 'publisher',
   hung_up: 'publisher',

@@ -19,7 +19,7 @@ export type UsageSource = 'reported' | 'estimated' | 'none'
 
 export interface Ending {
   outcome: CallOutcome
-  /** What the provider did for it. Undefined: no provider had accepted the prompt, or it broke before its first chunk. */
+  /** The provider's work for the call. Undefined: no provider had accepted the prompt, or it broke before its first chunk. */
   used: { usage: Usage; source: 'reported' | 'estimated' } | undefined
   held: Nanos
 }
@@ -27,9 +27,9 @@ export interface Ending {
 export interface Bill {
   usage: Usage
   source: UsageSource
-  /** What the tokens are worth at the frozen price. */
+  /** The value of the tokens at the frozen price. */
   worth: Nanos
-  /** What the publisher pays of it. The difference is the operator's loss. */
+  /** The part that the publisher pays. The difference is the operator's loss. */
   charge: Nanos
 }
 
@@ -43,10 +43,10 @@ export function billFor({ outcome, used, held }: Ending, price: Price): Bill {
   const worth = costOf(usage, price)
   switch (outcome) {
     case 'completed':
-      // That the provider did not report is not the publisher's doing: our own count takes no more than was set aside.
+      // A missing report is not the publisher's doing: our own count takes no more than was set aside.
       return { usage, source, worth, charge: source === 'reported' ? worth : least(worth, held) }
     case 'hung_up':
-      // Who causes an ending pays for it, from the hold and then from what is available.
+      // The party that causes an ending pays for it, from the hold and then from what is available.
       return { usage, source, worth, charge: worth }
     case 'hold_used_up':
       return { usage, source, worth, charge: least(worth, held) }

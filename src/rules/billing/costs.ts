@@ -4,7 +4,7 @@ import { perClass, TOKEN_CLASSES, type PerClass } from './usage.ts'
 
 export interface Billed {
   charged: Nanos
-  /** What the calls' tokens are worth, each call rounded up to a nano. */
+  /** The value of the calls' tokens, each call rounded up to a nano. */
   worth: Nanos
   tokens: PerClass<bigint>
   /** Nanos per million tokens. */
@@ -13,9 +13,9 @@ export interface Billed {
 
 export interface Breakdown {
   classes: PerClass<{ tokens: bigint; nanos: Nanos }>
-  /** What rounding each call up to a nano adds to the classes, each of which is rounded down here. */
+  /** The amount that rounding each call up to a nano adds to the classes, each of which is rounded down here. */
   rounding: Nanos
-  /** What was not charged because it was more than the call's hold and the wallet had. */
+  /** The amount that was not charged because neither the call's hold nor the rest of the wallet covered it. */
   notCharged: Nanos
   charged: Nanos
 }
@@ -37,8 +37,8 @@ export function breakdownOf(parts: readonly Billed[]): Breakdown {
 }
 
 /**
- * What providers' caches have saved: what the tokens that were read from them and written to them would have cost as plain
- * input, minus what they cost. Less than nothing where more was written than read.
+ * Returns what providers' caches have saved: the cost as plain input of the tokens that were read from them and written to
+ * them, minus what those tokens did cost. Negative where the writes cost more than the reads saved.
  */
 export function savedByCaches(parts: readonly Pick<Billed, 'tokens' | 'price'>[]): Nanos {
   const saved = parts.reduce((sum, { tokens, price }) => {

@@ -22,7 +22,7 @@ const PRICE: Price = {
 }
 const FREE: Price = { version: 1n, input: 0n, cachedInput: 0n, cacheWrite: 0n, output: 0n, reasoning: 0n }
 
-/** Of a model that can write 128,000 tokens and thinks in the open. */
+/** For a model that can write 128,000 tokens and thinks in the open. */
 function quoteFor(options: Partial<QuoteOptions>) {
   const usual = { promptTokens: 100, maxTokens: undefined, typicalOutputTokens: 1_000, hiddenTokens: 0, price: PRICE }
   return quote({ ...usual, outputTokensMax: 128_000, ...options })
@@ -122,7 +122,7 @@ test('as many tokens as need no extension never need one, and nearly all that ne
         const output = Math.floor(tokens * share)
         assert.equal(isDue(output, tokens - output), false)
         const [dearest, which] = rates.output > rates.reasoning ? [rates.output, 0] : [rates.reasoning, 1]
-        // Of three nanos at most, nobody can say how they are rounded.
+        // The rounding of at most three nanos cannot be foreseen.
         const more = tokens + 1 + Number(3_000_000n / dearest)
         assert.ok(which === 0 ? isDue(more, 0) : isDue(0, more))
       },

@@ -1,7 +1,7 @@
 import type { Nanos } from '../money.ts'
 import { costOf, dearestPrompt, TOKENS_PER_PRICE, type Price } from './pricing.ts'
 
-/** What a call asks the wallet for. */
+/** A call's request for credit from the wallet. */
 export interface Quote {
   want: Nanos
   /** Less than this does not buy the prompt and one token of reply: the call is refused. */
@@ -55,7 +55,7 @@ function costOfCall(promptTokens: number, outputTokens: number, price: Price): N
   return cost > 0n ? cost : 1n
 }
 
-/** What costs nothing needs no more credit, also where all that was held is for the prompt. */
+/** A call that has spent nothing needs no more credit, even where all that was held is for the prompt. */
 export function shouldExtend(spent: Nanos, held: Nanos): boolean {
   return spent > 0n && spent * 100n >= held * EXTEND_AT_PERCENT
 }

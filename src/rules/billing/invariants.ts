@@ -1,4 +1,4 @@
-/** What must be true of the ledger at every moment. `parley audit` checks all of it. */
+/** The invariants of the ledger, true at every moment. `parley audit` checks all of them. */
 export const INVARIANTS = {
   I1: "a wallet's entries sum to its balance",
   I2: 'a wallet is never below zero, and holds exactly its open holds',

@@ -1,6 +1,6 @@
 import type { Nanos } from '../money.ts'
 
-/** What moves a wallet's balance: calls, day by day, and every kind of transfer. */
+/** The causes of changes to a wallet's balance: calls, day by day, and every kind of transfer. */
 export const LEDGER_KINDS = [
   'usage',
   'topup',

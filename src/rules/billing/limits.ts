@@ -64,7 +64,7 @@ function sentenceOfSession(code: ErrorCode, name: string): string {
     : "This session's money is used up. Have your server create another one."
 }
 
-/** What has been counted in this minute, and at this moment, beside the limits for it. Null: there is none. */
+/** The counts of this minute and of this moment, alongside the limits for them. Null: there is none. */
 export interface RateState {
   requests_per_minute: number | null
   tokens_per_minute: bigint | null
@@ -74,7 +74,7 @@ export interface RateState {
   open_holds: number | null
 }
 
-/** What was spent in the periods of budgets. */
+/** The limit of each budget period, and what was spent in it. */
 export interface BudgetState {
   held_nanos: bigint | null
   day_nanos: bigint | null
@@ -87,7 +87,7 @@ export interface BudgetState {
   total_spent: bigint | null
 }
 
-/** Of whoever has not called since there are limits for them. */
+/** The counts of a caller that has made no calls since limits were set for it. */
 export const NOTHING_COUNTED = {
   minute_requests: 0,
   minute_tokens: 0n,
@@ -124,7 +124,7 @@ export function budgetsIn(state: BudgetState) {
   })
 }
 
-/** Of the tightest limit that holds for a call. */
+/** The tightest limit that holds for a call, and what is left of it. */
 export interface Rate {
   limit: number
   left: number

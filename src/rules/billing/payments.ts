@@ -5,11 +5,11 @@ import { NANOS_PER_CREDIT, type Nanos } from '../money.ts'
 export const PAYMENT_CURRENCY = 'usd'
 
 const NANOS_PER_CENT = NANOS_PER_CREDIT / 100n
-/** What Stripe takes in one payment: from 50 cents, with eight digits. */
+/** The amounts that Stripe accepts in one payment: from 50 cents, with up to eight digits. */
 const CENTS_MIN = 50
 const CENTS_MAX = 99_999_999
 
-/** What the console lets people pay at once: less is eaten by fees, more is a slip of the finger or a stolen card. */
+/** The amounts that the console accepts in one payment: less is eaten by fees, more is a slip of the finger or a stolen card. */
 export const TOP_UP_MIN: Nanos = 5n * NANOS_PER_CREDIT
 export const TOP_UP_MAX: Nanos = 10_000n * NANOS_PER_CREDIT
 
@@ -42,7 +42,7 @@ export interface PaidEvent {
   currency: string
 }
 
-/** What goes back to the payer under one id, of all refunds of a charge together or of one dispute. */
+/** The money that goes back to the payer under one id: from all refunds of a charge together, or from one dispute. */
 export interface PaymentReturn {
   id: string
   paymentIntent: string

@@ -9,7 +9,7 @@ export interface Price extends PerClass<bigint> {
 
 export const TOKENS_PER_PRICE = 1_000_000n
 
-/** What these tokens cost. Rounds up once, at the end, and never per class. Never more than can be stored. */
+/** Returns the cost of these tokens, rounded up once at the end and never per class. Never more than can be stored. */
 export function costOf(usage: Usage, price: PerClass<bigint>): Nanos {
   const cost = divideUp(unroundedCostOf(usage, price), TOKENS_PER_PRICE)
   return cost < NANOS_MAX ? cost : NANOS_MAX

@@ -19,7 +19,7 @@ const USED = { input: 1_000, cachedInput: 333, cacheWrite: 77, output: 512, reas
 const COUNTED = { input: 1_010, cachedInput: 0, cacheWrite: 0, output: 498, reasoning: 0 }
 const MORE_THAN_ENOUGH: Nanos = 1_000_000_000n
 
-/** What the gateway stores of an ending; `charged` differs from the bill where the wallet could not pay an overrun. */
+/** Builds the receipt that the gateway stores; `charged` differs from the bill where the wallet could not pay an overrun. */
 function receiptOf(ending: Ending, charged?: Nanos): Receipt {
   const bill = billFor(ending, PRICE)
   return {

@@ -48,11 +48,11 @@ export interface Correction {
 export interface ReceiptAttempt {
   deployment: string
   provider: string
-  /** Of a call that names several. */
+  /** Set where the call names several. */
   model?: string
   ms: number
   failed?: string
-  /** What the provider asks of the operator for it, if that is known. */
+  /** The provider's charge to the operator for it, if known. */
   costNanos?: string
 }
 
@@ -82,7 +82,7 @@ export function recompute(receipt: Receipt): Recomputation {
   return { worth: bill.worth, charge: bill.charge, matches }
 }
 
-/** What the provider's cache has saved. Of a call that cost nothing, nothing. */
+/** Returns what the provider's cache has saved: nothing for a call that cost nothing. */
 export function savedOn({ usage, price, charged }: Pick<Receipt, 'usage' | 'price' | 'charged'>): Nanos {
   return charged === 0n ? 0n : savedByCaches([{ tokens: perClass((name) => BigInt(usage[name])), price }])
 }
@@ -95,7 +95,7 @@ const COMPLETION_ID = new RegExp(
   `^(?:${ID_PREFIXES.join('|')})?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$`,
 )
 
-/** What callers know a call by. */
+/** Returns the id that callers know a call by. */
 export function completionIdOf(callId: string, endpoint: CallEndpointName): string {
   return CALL_ENDPOINTS[endpoint].idPrefix + callId.replaceAll('-', '')
 }

@@ -10,7 +10,7 @@ const PROMPT_MAX = 4_000
 const OUTPUT_MAX = 500
 const SEEN = { bytes: 400, thoughtBytes: 0, toolCalls: 0 }
 
-/** Of a model that does not reason, unless said otherwise. */
+/** For a model that does not reason, unless told otherwise. */
 function boundsOf(figure: number | 'unknown' = 0, seen: Partial<typeof SEEN> = {}): UsageBounds {
   const reasoning = figure === 'unknown' ? undefined : figure
   return usageBounds(PROMPT_MAX, OUTPUT_MAX, { ...SEEN, ...seen }, { ...NO_FIGURES, reasoning })

@@ -5,7 +5,10 @@ import { completionTokensOf, promptTokensOf, type Usage } from './usage.ts'
  * report is flagged: it is a defect or a lie, and must neither empty a publisher's wallet nor go unnoticed.
  */
 
-/** Those of a whole call, missing and falling, are noticed by gateway/metering/conclusion.ts; docs/operations.md explains all. */
+/**
+ * The two that concern a whole call, missing and falling, are noticed by gateway/metering/conclusion.ts; docs/operations.md
+ * explains all of them.
+ */
 export const ANOMALIES = [
   'missing', // a finished answer without a report
   'not_a_count', // negative, fractional, a text
@@ -18,16 +21,16 @@ export const ANOMALIES = [
 ] as const
 export type Anomaly = (typeof ANOMALIES)[number]
 
-/** What came of an answer, as far as it could be seen. */
+/** The size of an answer, as far as it could be seen. */
 export interface SeenAnswer {
-  /** Of text and calls. */
+  /** In text and tool calls. */
   bytes: number
-  /** Of thoughts that were shown. */
+  /** In thoughts that were shown. */
   thoughtBytes: number
   toolCalls: number
 }
 
-/** What is physically possible for one call. */
+/** The physical limits of one call's usage. */
 export interface UsageBounds {
   prompt: number
   visible: number
@@ -48,8 +51,10 @@ export interface JudgedUsage {
 /** Beyond this a count does not fit the ledger's columns, and no model is that long. */
 const TOKENS_MAX = 1_000_000_000
 
-/** What providers count beyond the text: the end of the answer, and how a call of a tool is written. In 2,600 captured
- * answers of real providers no model without hidden thoughts exceeded its bytes by more than 50 tokens per call. */
+/**
+ * The tokens that providers count beyond the text: the end of the answer, and the syntax of a tool call. In 2,600 captured
+ * answers of real providers no model without hidden thoughts exceeded its bytes by more than 50 tokens per call.
+ */
 const ANSWER_TOKENS = 64
 const TOKENS_PER_TOOL_CALL = 64
 

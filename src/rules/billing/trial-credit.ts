@@ -13,7 +13,7 @@ export function trialClaimsOf(email: string, siteDomain: string | null): string[
   return [...new Set([address, sender, ...(siteDomain === null ? [] : [registrableDomainOf(siteDomain)])])]
 }
 
-/** Of a name under a shared suffix such as github.io, the provider's own: names below it are free. */
+/** For a name under a shared suffix such as github.io, returns the provider's own: names below it are free. */
 function registrableDomainOf(host: string): string {
   return parse(host, { allowPrivateDomains: false }).domain ?? host
 }

@@ -1,8 +1,8 @@
 import { CALL_OUTCOMES, type CallOutcome } from './charging.ts'
 
 /**
- * What the positions of the roll-ups' arrays count: CALL_OUTCOMES, STATUSES, and the buckets of LATENCY_BOUNDS. Stored rows
- * depend on it: something new is added at the end of a list, and nothing is ever moved.
+ * The meaning of each position in the roll-ups' arrays: CALL_OUTCOMES, STATUSES, and the buckets of LATENCY_BOUNDS. Stored
+ * rows depend on it: a new entry is added at the end of a list, and nothing is ever moved.
  */
 
 /** 0: its gateway died before it could answer. The last position counts all other statuses. */
@@ -35,7 +35,7 @@ export function percentileOf(histogram: readonly number[], share: number): numbe
   for (const [n, count] of histogram.entries()) {
     if (count > 0 && before + count >= wanted) {
       const low = LATENCY_BOUNDS[n - 1] ?? 0
-      // Of what is longer than the last bound nothing but that is known.
+      // Beyond the last bound, no upper end is known.
       const high = LATENCY_BOUNDS[n] ?? low
       return Math.round(low + (high - low) * ((wanted - before) / count))
     }

@@ -22,8 +22,8 @@ export interface AskedSpan {
 }
 
 /**
- * What was asked for, widened to full hours or days. `to` as a date includes that day. Answers a sentence when the span
- * makes no sense.
+ * Returns the span that was asked for, widened to full hours or days. `to` as a date includes that day. Returns a sentence
+ * when the span makes no sense.
  */
 export function spanOf(asked: AskedSpan, now: Date): Span | string {
   const toMs = asked.to === undefined ? now.getTime() + 1 : endOf(asked.to)

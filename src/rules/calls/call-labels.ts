@@ -2,12 +2,12 @@ import type { CallOutcome } from '../billing/charging.ts'
 import { FAILURES } from '../billing/usage-counts.ts'
 import { isErrorCode, type ErrorCode } from '../errors.ts'
 
-/** What became of a call, in words that its publisher can act on. Nothing here says which provider was asked. */
+/** The outcome of a call, in words that its publisher can act on. Nothing here says which provider was asked. */
 
 export interface Words {
   title: string
   explanation: string
-  /** What to do about it; null when nothing is wrong. */
+  /** The publisher's next step; null when nothing is wrong. */
   advice: string | null
 }
 

@@ -15,7 +15,7 @@ import {
 import { requestErrorOf } from './request-errors.ts'
 
 /**
- * What a caller may send, and nothing else: unknown fields are ignored and never passed on, known ones are checked
+ * The fields that a caller may send, and nothing else: unknown fields are ignored and never passed on, known ones are checked
  * without coercion (a "0.5" is not a 0.5), and each refusal names its field.
  */
 
@@ -41,7 +41,10 @@ export type ReasoningEffort = (typeof REASONING_EFFORTS)[number]
 
 const PROMPT_CACHE_KEY_CHARACTERS_MAX = 512
 
-/** Of no further use: what asks for nothing may be there, as SDKs send it; what would be another answer than asked for may not. */
+/**
+ * Fields that are checked and then dropped. Values that ask for nothing are accepted, because SDKs send them; values that ask
+ * for another kind of answer are refused.
+ */
 const CHECKED_ONLY = {
   service_tier: z.enum(['auto', 'default'], 'must be auto or default: other tiers are not available').optional(),
   modalities: z.array(z.literal('text', 'must be text: Parley answers with text only')).optional(),

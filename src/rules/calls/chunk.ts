@@ -30,7 +30,7 @@ export type ContentChunk =
   /** The vector of one input: see `vectors.ts`. An answer of vectors has no finish. */
   | { type: 'embedding'; index: number; vector: string }
 
-/** What callers get: the model's chunks, and sometimes something of ours before the finish. */
+/** The chunks that callers get: the model's, and sometimes one of ours before the finish. */
 export type ReplyChunk = Chunk | RecommendationChunk
 
 /** Stands between the content of an answer and its finish. It is not the model's, and not charged for. */
@@ -41,7 +41,7 @@ export interface RecommendationChunk {
   sponsored: Sponsored
 }
 
-/** What programs may want to know of a recommendation in a reply. */
+/** The facts about a recommendation in a reply that programs may want. */
 export interface Sponsored {
   label: string
   advertiser: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Message } from './message.ts'
-import { isConversationId, numberOccurrences } from './conversations.ts'
+import { isConversationId, keptOf, numberOccurrences } from './conversations.ts'
 
 const KEY = Buffer.alloc(32, 1)
 
@@ -10,7 +10,7 @@ function user(content: string): Message {
   return { role: 'user', content }
 }
 
-/** What the store keys a message by. */
+/** Returns the keys that the store has for messages. */
 function keysOf(messages: readonly Message[], key = KEY): string[] {
   return numberOccurrences(messages, key).map(({ digest, occurrence }) => `${digest.toString('hex')}/${occurrence}`)
 }
@@ -87,4 +87,11 @@ test('a digest is 16 bytes and reveals nothing without the key', () => {
   const [one] = numberOccurrences([user('yes')], KEY)
   assert.equal(one?.digest.length, 16)
   assert.notDeepEqual(keysOf([user('yes')]), keysOf([user('yes')], Buffer.alloc(32, 2)))
+})
+
+test('text is kept up to the budget, digests a quarter beyond it, and then a turn is only counted', () => {
+  assert.deepEqual(
+    [0, 99, 100, 124, 125, 1_000].map((bytes) => keptOf(bytes, 100)),
+    ['text', 'text', 'digests', 'digests', 'count', 'count'],
+  )
 })

@@ -5,8 +5,10 @@ import { requestErrorOf } from './request-errors.ts'
 import type { EmbeddingField } from './route-fields.ts'
 import { vectorCharacters } from './vectors.ts'
 
-/** What a caller may send to have texts turned into vectors. As for chat, a wrong value is refused by its name, and unknown names
- * are ignored. */
+/**
+ * The fields of a request to turn texts into vectors. As for chat, a wrong value is refused by its name, and unknown names
+ * are ignored.
+ */
 
 const body = z.object({
   model: z.string().min(1, 'must not be empty'),
@@ -98,7 +100,7 @@ function wrong(path: string, sentence: string): ParleyError {
   return new ParleyError('invalid_value', { message: `${path} ${sentence}.`, param: path })
 }
 
-/** What input number `n` is called in a refusal. */
+/** Returns the name of input number `n` in a refusal. */
 export function inputPathOf({ isSingle }: EmbeddingsRequest, n: number): string {
   return isSingle ? 'input' : `input[${n}]`
 }
@@ -107,7 +109,7 @@ export function areTexts(inputs: EmbeddingInputs): inputs is readonly string[] {
   return typeof inputs[0] === 'string'
 }
 
-/** What a request makes use of, for choosing deployments that honour it all. */
+/** Lists the optional features that a request uses, for choosing deployments that honour them all. */
 export function embeddingFieldsOf({ inputs, dimensions }: EmbeddingsRequest): EmbeddingField[] {
   return [
     ...(dimensions === undefined ? [] : (['dimensions'] as const)),

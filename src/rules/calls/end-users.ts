@@ -1,6 +1,6 @@
 import { fieldsIn } from '../record.ts'
 
-/** Who a call is for, in the publisher's own words. */
+/** The user that a call is for, in the publisher's own words. */
 export const END_USER_CHARACTERS_MAX = 512
 const LABEL_CHARACTERS_MAX = 200
 
@@ -17,7 +17,7 @@ function isEndUser(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= END_USER_CHARACTERS_MAX
 }
 
-/** What the publisher wants to see in lists instead of an id. Control characters would spoil them. */
+/** Returns the label that the publisher wants to see in lists instead of an id. Control characters would spoil them. */
 export function endUserLabelOf(header: string | undefined): string | undefined {
   const label = header?.replaceAll(/\p{C}/gu, '').trim().slice(0, LABEL_CHARACTERS_MAX)
   return label || undefined

@@ -49,7 +49,7 @@ export function suggestionFor(name: string): string | undefined {
     // One that only another endpoint reads is no help to who has sent it here.
     .filter((known) => known !== name)
     .map((known) => ({ known, distance: distanceOf(sought, foldName(known)) }))
-    // Of a name of three letters, two others are another name.
+    // A name of three letters with two of them changed is another name.
     .filter(({ distance }) => distance <= DISTANCE_MAX && 2 * distance < sought.length)
     .toSorted((a, b) => a.distance - b.distance)
   return near[0]?.known

@@ -54,7 +54,7 @@ const contentPart = z.discriminatedUnion('type', [textPart, imagePart, filePart,
 const parts = z.array(contentPart).min(1).max(1_000)
 const textParts = z.array(textPart).min(1).max(1_000)
 
-/** What an array may hold where a text would do: a description of the API cannot see into the check. */
+/** The arrays that are accepted in place of a text: a description of the API cannot see into the check. */
 const arraysInstead = new WeakMap<z.core.$ZodType, z.ZodType>()
 
 export function arrayInsteadOf(schema: z.core.$ZodType): z.ZodType | undefined {
@@ -101,7 +101,7 @@ const chatMessage = z.discriminatedUnion(
         content: textContent.nullish(),
         refusal: text.nullish(),
         tool_calls: z.array(toolCall).min(1).max(128).nullish(),
-        /** What the model thought before it answered. */
+        /** The model's thoughts before it answered. */
         reasoning_content: text.nullish(),
         /** Ours, and nobody else's to read: what its provider needs to believe that the thoughts are its own. */
         reasoning_signature: text.max(REASONING_SIGNATURE_CHARACTERS_MAX).nullish(),
@@ -126,7 +126,7 @@ export type ContentPart = z.output<typeof contentPart>
 export type TextPart = z.output<typeof textPart>
 export type FilePart = z.output<typeof filePart>
 
-/** What the app says to the model, rather than its user: `developer` is the newer name of `system`. */
+/** Returns whether the app, not its user, says this to the model: `developer` is the newer name of `system`. */
 export function isInstruction(message: Message): message is InstructionMessage {
   return message.role === 'system' || message.role === 'developer'
 }

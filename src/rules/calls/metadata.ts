@@ -1,8 +1,8 @@
-import { DAY_MS } from '../durations.ts'
+import { withBytes, type DailyBytes } from '../daily-bytes.ts'
 import { fieldsIn } from '../record.ts'
 import { textDigestOf } from '../text-digest.ts'
 
-/** What a publisher sends along with a call, to find it again by. */
+/** A pair that a publisher sends along with a call, to find the call by later. */
 export interface MetadataPair {
   key: string
   value: string
@@ -46,26 +46,18 @@ export function digestOfLong(value: string): string | undefined {
   return textDigestOf(value).toString('base64url')
 }
 
-/** What a project may have kept of a day in UTC, by each gateway. */
+/** The most metadata that each gateway keeps for a project per day in UTC. */
 export const METADATA_BYTES_PER_DAY = 64 * 1024 * 1024
-
-/** What a gateway has kept for a project on a day. */
-export interface MetadataDay {
-  /** Since 1970. */
-  day: number
-  bytes: number
-}
 
 /** Undefined: there is no room for these any more today. */
 export function withMetadata(
-  kept: MetadataDay | undefined,
+  kept: DailyBytes | undefined,
   pairs: readonly MetadataPair[],
   nowMs: number,
-): MetadataDay | undefined {
-  const day = Math.floor(nowMs / DAY_MS)
-  const before = kept?.day === day ? kept.bytes : 0
-  const bytes = pairs.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), before)
-  return bytes > METADATA_BYTES_PER_DAY ? undefined : { day, bytes }
+): DailyBytes | undefined {
+  const more = pairs.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  const today = withBytes(kept, more, nowMs)
+  return today.bytes > METADATA_BYTES_PER_DAY ? undefined : today
 }
 
 /** For a cell of a table: an object, as it was sent. */

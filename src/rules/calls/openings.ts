@@ -2,7 +2,7 @@ import type { ChatRequest } from './chat-request.ts'
 import type { Message } from './message.ts'
 import { keyedDigest } from '../keyed-digest.ts'
 
-/** What the prompts of a conversation begin with: so many messages, known by a keyed digest. */
+/** The beginning that the prompts of a conversation share: this many messages, known by a keyed digest. */
 export interface Opening {
   messages: number
   digest: Buffer
@@ -24,9 +24,9 @@ export function beginsWith(request: PromptOf, { messages, digest }: Opening, dig
 const END_CHARACTERS = 32
 
 /**
- * Of each message only its role, its length and its ends: a prompt may be megabytes long, and hashing all of it before each
- * call would delay its answer. Whoever changes a few letters amid a long message is taken to go on, and writes one prompt
- * to a cache in vain.
+ * Digests only the role, the length and the ends of each message: a prompt may be megabytes long, and hashing all of it
+ * before each call would delay its answer. A caller that changes a few letters amid a long message is taken to go on, and
+ * writes one prompt to a cache in vain.
  */
 function outlineDigestOf({ messages, tools = [] }: PromptOf, count: number, digestKey: Uint8Array): Buffer {
   const hmac = keyedDigest(digestKey)

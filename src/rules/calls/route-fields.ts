@@ -2,7 +2,7 @@ import { ParleyError } from '../errors.ts'
 import { contentPartsOf, isPrefilled, stopsOf, type ChatRequest } from './chat-request.ts'
 import { inlineDataOf } from './message.ts'
 
-/** What a request may ask for that not every route can honour, and whether it does ask for it. */
+/** The fields that not every route can honour, and whether a request asks for them. */
 
 const OPTIONAL_FIELDS = [
   'temperature',
@@ -23,7 +23,7 @@ const OPTIONAL_FIELDS = [
   'prediction',
 ] as const satisfies readonly (keyof ChatRequest)[]
 
-/** What may stand inside of messages and other fields, with the words for it. */
+/** The features inside of messages and other fields, with the words for them. */
 const INNER_FIELDS = {
   images: 'images',
   image_urls: 'image_url with an address (send the image as a data: URL)',
@@ -44,7 +44,7 @@ const RETIRED_FIELDS = ['user'] as const
 export const EMBEDDING_FIELDS = ['dimensions', 'token_ids'] as const
 export type EmbeddingField = (typeof EMBEDDING_FIELDS)[number]
 
-/** What may be configured as not supported. */
+/** The fields that may be configured as not supported. */
 export const CONFIGURABLE_FIELDS = [...ROUTE_FIELDS, ...EMBEDDING_FIELDS, ...RETIRED_FIELDS] as const
 
 const WORDS: Partial<Record<RouteField | EmbeddingField, string>> = {
@@ -56,7 +56,7 @@ export function wordsOf(field: string): string {
   return (WORDS as Partial<Record<string, string>>)[field] ?? field
 }
 
-/** What a caller is told where no route honours a field. */
+/** Returns the error for a field that no route honours. */
 export function unsupportedField(field: RouteField | EmbeddingField): ParleyError {
   return new ParleyError('invalid_value', {
     message: `${wordsOf(field)} is not supported by this model.`,
@@ -64,7 +64,7 @@ export function unsupportedField(field: RouteField | EmbeddingField): ParleyErro
   })
 }
 
-/** What a request makes use of, for choosing deployments that honour it all. */
+/** Lists the optional features that a request uses, for choosing deployments that honour them all. */
 export function fieldsOf(request: ChatRequest): RouteField[] {
   const used: RouteField[] = OPTIONAL_FIELDS.filter((field) => request[field] !== undefined && !isNoOp(field, request))
   const parts = contentPartsOf(request)

@@ -1,10 +1,10 @@
 /**
- * What a text is written in, as far as tokenizers care. They agree about English within a fifth, and differ by up to thirty
- * times about scripts that one of them was trained on and another was not.
+ * The script of a text, as far as tokenizers care. They agree about English within a fifth, and differ by up to thirty times
+ * about scripts that one of them was trained on and another was not.
  */
 export type Script = string
 
-/** What every tokenizer knows well: mostly English. */
+/** Text that every tokenizer knows well: mostly English. */
 export const PLAIN: Script = 'plain'
 /** Several scripts, none of which stands out. */
 const MIXED: Script = 'mixed'
@@ -12,14 +12,14 @@ const MIXED: Script = 'mixed'
 const BEYOND_ASCII = /[^\0-\x7f]/
 /** A text with fewer other characters than this is taken for English with some accents and quotes. */
 const PLAIN_SHARE = 0.9
-/** Of the characters beyond ASCII, for one script to stand for the text. */
+/** The share of the characters beyond ASCII that one script needs to stand for the text. */
 const LEADING_SHARE = 0.6
 
 export interface ScriptCount {
   add(text: string): void
   addAll(others: ScriptCount): void
   readonly characters: number
-  /** Of them, those beyond ASCII, and by script. */
+  /** The characters beyond ASCII, in all and by script. */
   readonly beyond: number
   readonly pages: ReadonlyMap<Script, number>
   readonly script: Script

@@ -7,8 +7,8 @@ import { END_USER_CHARACTERS_MAX } from './end-users.ts'
 import { requestErrorOf } from './request-errors.ts'
 
 /**
- * What a browser session is asked to be. Whoever says nothing gets one that can do little: a quarter of an hour, a few calls and
- * a little money. A field that is not known is refused, because a mistyped bound would be no bound.
+ * The settings of a browser session. A request that names none gets a session that can do little: a quarter of an hour, a few
+ * calls and a little money. An unknown field is refused, because a mistyped bound would be no bound.
  */
 const MONEY = 'must be nanos of a credit, as text: "250000000" is $0.25'
 const LIST_MAX = 100

@@ -13,7 +13,7 @@ export interface ShareLimits {
 
 export interface Taken {
   all: number
-  /** Of all projects of the account together. */
+  /** By all projects of the account together. */
   account: number
   project: number
   keyPair: number
@@ -22,7 +22,7 @@ export interface Taken {
   accounts: number
 }
 
-/** Whose share is used up. */
+/** The holder whose share is used up. */
 export type FullShare = 'session' | 'key_pair' | 'project' | 'account' | 'all'
 
 /**

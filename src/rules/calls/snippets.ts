@@ -11,7 +11,7 @@ export interface SnippetKeys {
   secretKey: string
 }
 
-/** What is asked. The names are those of the wire, but for the limit, which has two there. */
+/** The request of an example. The names are those of the wire, except for the limit, which has two there. */
 export interface SnippetRequest {
   model: string
   messages: readonly { role: 'system' | 'user' | 'assistant'; content: string }[]
@@ -23,16 +23,16 @@ export interface SnippetRequest {
 export interface Snippet {
   id: SnippetId
   label: string
-  /** What to save it as; null: to be pasted into a shell. */
+  /** The file to save it as; null: it is pasted into a shell. */
   file: string | null
-  /** What has to be there before it runs; null: nothing. */
+  /** The command that installs what it needs; null: nothing. */
   install: string | null
   /** How to run the file. */
   run: string | null
   text: string
 }
 
-/** What stands for keys that are not known. */
+/** The placeholders for keys that are not known. */
 export const KEY_PLACEHOLDERS: SnippetKeys = {
   publishableKey: 'ply_pk_…',
   secretKey: 'ply_sk_…',

@@ -12,7 +12,7 @@ export interface Rate {
   burst: number
 }
 
-/** What a rate lets through at once, in seconds of it: honest traffic comes in bursts. */
+/** The burst that a rate lets through at once, in seconds of it: honest traffic comes in bursts. */
 const BURST_SECONDS = 10
 
 export function rateOf(perSecond: number): Rate {
@@ -26,7 +26,10 @@ export function takeToken(before: Bucket | undefined, rate: Rate, nowMs: number)
   return { bucket: { tokens, atMs: nowMs }, waitMs: ((1 - tokens) / rate.perSecond) * 1_000 }
 }
 
-/** Of what is known only afterwards: it may leave less than nothing, which is paid off before anything else passes. */
+/**
+ * Spends an amount that is known only afterwards: it may leave less than nothing, which is paid off before anything else
+ * passes.
+ */
 export function spend(before: Bucket | undefined, rate: Rate, amount: number, nowMs: number): Bucket {
   return { tokens: tokensOf(before, rate, nowMs) - amount, atMs: nowMs }
 }

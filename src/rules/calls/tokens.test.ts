@@ -28,7 +28,7 @@ function estimateOf(prompt: Prompt, seed = 1): number {
   return estimateTexts(prompt, createDraws(seed)).tokens
 }
 
-/** Of short prompts, which are counted exactly. */
+/** For short prompts, which are counted exactly. */
 function tokensOf(more: Record<string, unknown>): number {
   const prompt = promptOf(requestOf(more))
   const { tokens, isExact } = estimateTexts(prompt, () => 0)

@@ -12,8 +12,10 @@ const SLICE_CHARACTERS = 512
 /** At most about 10 ms of work between two turns. */
 const SLICES_PER_TURN = 8
 
-/** Of longer prompts random stretches are counted where an estimate is not enough: a hostile one of 8 MB would take half a
- * minute of everybody's time. */
+/**
+ * The longest prompt that is counted whole where an estimate is not enough. Longer ones are counted in random stretches: a
+ * hostile one of 8 MB would take half a minute of everyone's time.
+ */
 const WHOLE_CHARACTERS_MAX = 512 * 1024
 const STRETCHES = 1_024
 
@@ -23,11 +25,11 @@ const SAMPLE_CHARACTERS = 64
 /** A hold that is too large is given back in seconds; one that is too small may be the operator's loss. */
 const STANDARD_ERRORS = 4
 
-/** What the chat format itself adds: a frame around each message, and the opening of the reply. */
+/** The tokens that the chat format itself adds: a frame around each message, and the opening of the reply. */
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_REPLY = 3
 
-/** What a provider may add by itself: its own instructions, and larger frames than ours. */
+/** The tokens that a provider may add by itself: its own instructions, and larger frames than ours. */
 const FRAME_TOKENS_MAX = 16
 const HIDDEN_PROMPT_TOKENS_MAX = 1_024
 
@@ -40,9 +42,9 @@ export interface Prompt {
   readonly texts: readonly string[]
   readonly messages: number
   readonly images: number
-  /** Those that are not plain text. */
+  /** Files that are not plain text. */
   readonly files: number
-  /** What a file of a model comes to says nothing of them: a few kilobytes can be hours of silence. */
+  /** A model's figure for files does not hold for them: a few kilobytes can be hours of silence. */
   readonly recordings: number
   readonly tools: number
 }
@@ -65,7 +67,7 @@ export function promptOf(request: ChatRequest): Prompt {
   }
 }
 
-/** What a provider may bill of a prediction beside the answer: the parts that were wrong. */
+/** Returns the most tokens that a provider may bill for a prediction on top of the answer: the parts that were wrong. */
 export function predictedTokensMax({ prediction }: Pick<ChatRequest, 'prediction'>): number {
   if (!prediction) return 0
   return textsIn(prediction.content).reduce((bytes, text) => bytes + Buffer.byteLength(text), 0)
@@ -95,7 +97,7 @@ export interface TextCount {
   script: Script
 }
 
-/** What one text came to. */
+/** The count of one text. */
 export interface CountedText {
   readonly tokens: number
   readonly scripts: ScriptCount
@@ -142,8 +144,10 @@ export function tokensOfAnyTokenizer({ texts }: Prompt, tokens: number): number 
   return Math.min(Math.max(bytes, tokens), tokens + 2 * (bytes - characters))
 }
 
-/** What a prompt has beside its texts: frames, and what images, files and tools come to. `others` are for a model whose
- * own figures nobody has stated. */
+/**
+ * Returns the tokens of a prompt besides its texts: of frames, images, files and tools. `others` are for a model whose own
+ * figures are not stated.
+ */
 export function tokensBesideText(prompt: Prompt, figures: Figures, others: MediaFigures): number {
   return (
     TOKENS_PER_REPLY +
@@ -210,7 +214,7 @@ export async function countTextsInTurns(texts: readonly string[], giveWay: () =>
   return tokens
 }
 
-/** What a prompt comes to, as far as that can be known in a second: it is not a hold, so nothing is added. */
+/** Counts the tokens of a prompt, as far as that can be done in a second: it is not a hold, so nothing is added. */
 export async function countPromptInTurns(
   { texts }: Prompt,
   chance: () => number,

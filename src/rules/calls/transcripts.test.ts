@@ -23,8 +23,22 @@ test('an image is known by its address, never by its bytes', () => {
   assert.deepEqual(parts(`DATA:image/png;base64,${'A'.repeat(3_000)}`), [
     { kind: 'image', address: 'data:image/png (3 KB)' },
   ])
+  const note = `data:image/png;bytes=5500000;sha256=${'0'.repeat(64)},`
+  assert.deepEqual(parts(note), [{ kind: 'image', address: 'data:image/png (5372 KB)' }])
   const [long] = parts(`https://a.example/${'x'.repeat(1_000)}`)
   assert.ok(long?.kind === 'image' && long.address.length <= 301)
+})
+
+test('a file or a recording that came with the request is known by its type and its size', () => {
+  const parts = (part: object) => readableOf({ content: [part] }).parts
+  const note = `bytes=2048;sha256=${'0'.repeat(64)},`
+  for (const [part, text] of [
+    [{ type: 'file', file: { file_data: `data:application/pdf;${note}` } }, 'file: application/pdf (2 KB)'],
+    [{ type: 'input_audio', input_audio: { data: `data:audio/wav;${note}` } }, 'input_audio: audio/wav (2 KB)'],
+    // As an older version has kept it.
+    [{ type: 'input_audio', input_audio: { data: 'AAAA' } }, 'input_audio'],
+  ] as const)
+    assert.deepEqual(parts(part), [{ kind: 'other', text }])
 })
 
 test('a title is the first line with something in it, without signs that turn or hide text', () => {

@@ -1,5 +1,6 @@
 import { fieldsIn } from '../record.ts'
 import { visibleText } from '../visible-text.ts'
+import { inlineMediaOf } from '../inline-media.ts'
 
 /** Stored messages as people read them. What was stored is whatever a caller or a model has said, so nothing is assumed. */
 
@@ -7,7 +8,7 @@ export interface ReadableMessage {
   parts: ReadablePart[]
   refusal: string | null
   toolCalls: { id: string; name: string; arguments: string }[]
-  /** Of a tool's answer: the call that it answers. */
+  /** For a tool's answer: the call that it answers. */
   toolCallId: string | null
 }
 
@@ -36,18 +37,28 @@ export function readableOf(content: unknown): ReadableMessage {
 function partsOf(said: unknown): ReadablePart[] {
   if (typeof said === 'string') return said === '' ? [] : [{ kind: 'text', text: said }]
   return listOf(said).map((part): ReadablePart => {
-    const { type, text, image_url: image } = fieldsIn(part)
+    const { type, text, image_url: image, file, input_audio: audio } = fieldsIn(part)
     if (type === 'text') return { kind: 'text', text: textOf(text) ?? '' }
     if (type === 'image_url') return { kind: 'image', address: addressOf(textOf(fieldsIn(image).url) ?? '') }
-    return { kind: 'other', text: textOf(type) ?? 'unknown' }
+    const data = fieldsIn(file).file_data ?? fieldsIn(audio).data
+    return { kind: 'other', text: otherOf(textOf(type) ?? 'unknown', data) }
   })
 }
 
-/** An image that is part of the request may have megabytes. */
 function addressOf(url: string): string {
-  const inline = /^data:([^;,]{0,100})[;,]/i.exec(url)
-  if (inline) return `data:${inline[1]} (${Math.ceil(url.length / 1_024)} KB)`
+  const inline = inlineMediaOf(url)
+  if (inline) return `data:${wordsOf(inline)}`
   return url.length > ADDRESS_LENGTH_MAX ? `${url.slice(0, ADDRESS_LENGTH_MAX)}…` : url
+}
+
+/** Describes a file or a recording by its type and, if it came with the request, its size. */
+function otherOf(type: string, data: unknown): string {
+  const inline = inlineMediaOf(textOf(data) ?? '')
+  return inline ? `${type}: ${wordsOf(inline)}` : type
+}
+
+function wordsOf({ mediaType, bytes }: { mediaType: string; bytes: number }): string {
+  return `${mediaType} (${Math.ceil(bytes / 1_024)} KB)`
 }
 
 const TITLE_LENGTH_MAX = 120

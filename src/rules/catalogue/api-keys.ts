@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 
 const SHOWN_OF_AT_LEAST = 12
 
-/** What is shown of a key. Of a short one that would be too much. */
+/** Returns the end of a key, to be shown. Empty for a short one, of which that would be too much. */
 export function lastOf(apiKey: string): string {
-  // Of ACCESS_KEY_ID:SECRET_ACCESS_KEY and of an account's file, only the id is no secret.
+  // In ACCESS_KEY_ID:SECRET_ACCESS_KEY and in an account's file, only the id is no secret.
   const shown = accountKeyIdIn(apiKey) ?? apiKey.split(':')[0] ?? ''
   return shown.length < SHOWN_OF_AT_LEAST ? '' : shown.slice(-4)
 }

@@ -8,7 +8,7 @@ export interface PricedModel {
   output: bigint
 }
 
-/** What names of small models have in common, for two that cost the same. */
+/** The words that names of small models have in common, for two that cost the same. */
 const SMALL = /(?:^|[^a-z])(?:nano|micro|mini|small|lite|flash|haiku|tiny)(?:[^a-z]|$)/i
 /** A chat reads about so many tokens for one that it writes. */
 const READ_PER_WRITTEN = 3n

@@ -1,10 +1,10 @@
-/** What the catalogue says of a model, in tokens. Undefined: nobody has said, and a default is used. */
+/** The catalogue's figures for a model, in tokens. Undefined: none is stated, and a default is used. */
 export interface Figures {
   /** The most that one image of a prompt comes to. */
   image: number | undefined
   /** The most that one file of a prompt comes to. */
   file: number | undefined
-  /** What one tool adds to a prompt beyond the text of its definition. */
+  /** The tokens that one tool adds to a prompt beyond the text of its definition. */
   tool: number | undefined
   /** The most that the model thinks without showing it. 0: it does not reason. */
   reasoning: number | undefined

@@ -9,7 +9,7 @@ export type Classes = PerClass<bigint>
 const WHOLE_BPS = 10_000n
 export const MARGIN_BPS_MAX = 100_000
 
-/** What to ask for what costs this much. Exact, and rounded up once per class: never below the cost. */
+/** Returns the price to ask at this cost. Exact, and rounded up once per class: never below the cost. */
 export function withMargin(cost: Classes, marginBps: number): Classes {
   return perClass((name) => divideUp(cost[name] * (WHOLE_BPS + BigInt(marginBps)), WHOLE_BPS))
 }
@@ -44,7 +44,7 @@ export function formatMargin(bps: number): string {
 }
 
 const TIMES_MAX = 10n
-/** What makes vectors writes no tokens, and must not ask for any. */
+/** The classes of a model that makes vectors: it writes no tokens, and must not charge for any. */
 const PROMPT_CLASSES = ['input', 'cachedInput', 'cacheWrite'] as const
 const PRICE_MAX = 10_000_000_000_000n
 

@@ -1,6 +1,6 @@
 import type { PerClass } from '../billing/usage.ts'
 
-/** What a model makes: text, at the endpoints for chat, or vectors, at the one for embeddings. */
+/** The output of a model: text, at the endpoints for chat, or vectors, at the one for embeddings. */
 export const MODEL_KINDS = ['chat', 'embedding'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 

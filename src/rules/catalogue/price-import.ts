@@ -18,7 +18,7 @@ export interface Offer {
   unsupportedFields: string[]
 }
 
-/** What the catalogue has of a model. */
+/** The catalogue's entry for a model. */
 export interface KnownModel extends Facts {
   id: string
   /** In force when the import is to take effect. */
@@ -38,7 +38,7 @@ export interface KnownDeployment {
 export interface ModelChange {
   id: string
   isNew: boolean
-  /** What is to be known of the model from now on. */
+  /** The facts about the model from now on. */
   facts: Facts
   hasNewFacts: boolean
   /** Absent: the price stays. */
@@ -50,7 +50,7 @@ export interface ModelChange {
 }
 
 export interface Facts {
-  /** Of a model that is there, it stays what it is. */
+  /** A model that is there keeps its kind. */
   kind: ModelKind
   ownedBy: string
   contextWindow: number | null
@@ -74,7 +74,7 @@ export interface ImportOptions {
   allowed: ReadonlySet<string>
 }
 
-/** What an import would change. Deciding again after it was applied finds nothing. */
+/** Plans the changes of an import. Planning again after they were applied finds nothing. */
 export function planImport(
   offers: readonly Offer[],
   known: ReadonlyMap<string, KnownModel>,
@@ -119,7 +119,7 @@ function changeOf(offers: readonly Offer[], model: KnownModel | undefined, margi
   }
 }
 
-/** What the file says, and where it says nothing, what is known. */
+/** Takes the figures that the file states and, where it states none, those that are known. */
 function mergeFigures(listed: Figures, known: Figures): Figures {
   return {
     image: listed.image ?? known.image,

@@ -1,4 +1,4 @@
-/** Which fields a route should refuse by what is known of its provider and its model, and does not yet. */
+/** The fields that a route should refuse by what is known of its provider and its model, and does not yet. */
 
 export interface RouteFields {
   id: string
@@ -11,11 +11,11 @@ export interface RouteFields {
 }
 
 export interface ProviderFields {
-  /** Of the provider's settings: they count for each of its routes. */
+  /** From the provider's settings: they count for each of its routes. */
   ofSettings: readonly string[]
-  /** Of the preset that it is one of. */
+  /** From the preset that the provider is one of. */
   ofPreset: readonly string[]
-  /** Of the price file, by the name that the provider has for a model. */
+  /** From the price file, by the provider's name for a model. */
   ofModels: ReadonlyMap<string, readonly string[]>
 }
 
@@ -25,7 +25,7 @@ export interface FieldAddition {
   fields: string[]
 }
 
-/** What would have to be added to each route that is in use. Deciding again after it was added finds nothing. */
+/** Returns the fields to add to each route that is in use. Deciding again after they were added finds nothing. */
 export function missingFields(
   routes: readonly RouteFields[],
   known: ReadonlyMap<string, ProviderFields>,

@@ -5,8 +5,8 @@ import { ParleyError } from '../errors.ts'
 import { isRecord } from '../record.ts'
 
 /**
- * What an advertiser's server tells of a click, in the shape of IAB Tech Lab's Event and Conversion API 1.0. Only what is needed to
- * find the click is taken: a field that is not known is refused, so that nothing about people arrives here.
+ * A report by an advertiser's server about a click, in the shape of IAB Tech Lab's Event and Conversion API 1.0. Only what is
+ * needed to find the click is taken: an unknown field is refused, so that nothing about people arrives here.
  */
 const EVENT_ID_CHARACTERS_MAX = 200
 const VALUE_MAX = 1_000_000_000
@@ -71,7 +71,7 @@ export const CONVERSION_VERDICTS = [
 ] as const
 export type ConversionVerdict = (typeof CONVERSION_VERDICTS)[number]
 
-/** What the address of an offer names the click by. */
+/** The parameter that names the click in the address of an offer. */
 export const CLICK_PARAMETER = 'parley_click'
 
 /** The offer's address with the click's id behind its own parameters, which stay as they are. */

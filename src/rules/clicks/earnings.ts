@@ -12,7 +12,10 @@ export function releaseTimeOf(clickedAt: Date): Date {
   return new Date(clickedAt.getTime() + EARNINGS_PENDING_DAYS * DAY_MS)
 }
 
-/** What the share of a click is called in the ledger, or that none of it is there: it was not paid for, or the share is nothing. */
+/**
+ * Returns the ledger's name for the share of a click. Null: the ledger has none, as the click was not paid for or the share
+ * is nothing.
+ */
 export function ledgerReferenceOf({ id, shareNanos }: { id: string; shareNanos: bigint }): string | null {
   return shareNanos > 0n ? `click:${id}` : null
 }

@@ -7,9 +7,9 @@ export function isNetworkFile(name: string): boolean {
 }
 
 /**
- * What such a file has to say, for `createNetworkList`. JSON is looked through whatever its shape, because every cloud has another
- * one (AWS, Google, Azure, Oracle): what is written as a network is taken, and all of a plain array of texts. Throws when it is
- * no JSON.
+ * Returns the lines of such a file, for `createNetworkList`. JSON is searched whatever its shape, because every cloud has
+ * another one (AWS, Google, Azure, Oracle): every text that is written as a network is taken, and all of a plain array of
+ * texts. Throws on a JSON file that is no JSON.
  */
 export function networkLinesOf(name: string, text: string): string[] {
   // Some programs put a mark at the beginning of what they write.

@@ -101,7 +101,7 @@ test('100,000 networks are read within a second, and an address is found in micr
     for (const line of lines) if (list.has(line.slice(0, line.indexOf('/')))) found += 1
   })
   assert.equal(found, lines.length)
-  // Of a processor's time, which another process on the same core can still double.
+  // In processor time, which another process on the same core can still double.
   assert.ok(builtMs < 2_000, `${builtMs} ms to build`)
   assert.ok(lookedUpMs / lines.length < 0.01, `${(lookedUpMs / lines.length) * 1_000} µs to look up`)
 })

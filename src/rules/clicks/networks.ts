@@ -79,7 +79,7 @@ function placeOf(address: string): bigint | undefined {
     const place = ipv4Of(address)
     return place === undefined ? undefined : IPV4_AT + BigInt(place)
   }
-  // What follows % is which of this machine's own networks it is in.
+  // The part after % says which of this machine's own networks the address is in.
   return ipv6Of(address.replace(/%.*$/s, ''))
 }
 
@@ -113,7 +113,7 @@ function ipv6Of(address: string): bigint | undefined {
   return words.reduce((place, word) => (place << 32n) | BigInt(word), 0n)
 }
 
-/** Of one side of `::`. `isEnd`: the last two may be written as an IPv4 address. */
+/** Reads the groups on one side of `::`. `isEnd`: the last two may be written as an IPv4 address. */
 function groupsOf(text: string, isEnd: boolean): number[] | undefined {
   if (text === '') return []
   const groups: number[] = []

@@ -5,7 +5,7 @@
 const PLACEHOLDER = '{lpurl}'
 const CHARACTERS_MAX = 500
 
-/** What is wrong with it, for the operator who set it. */
+/** Returns what is wrong with a template, for the operator who set it. */
 export function trackingTemplateProblemOf(text: string): string | undefined {
   if (text.length > CHARACTERS_MAX) return `It may have at most ${CHARACTERS_MAX} characters.`
   if (text.split(PLACEHOLDER).length !== 2)
@@ -27,7 +27,7 @@ export function withTracking(template: string, link: string): string {
   return new URL(template.replace(PLACEHOLDER, () => encodeURIComponent(link))).href
 }
 
-/** Whom a reader's browser asks on the way. */
+/** Returns the host that a reader's browser asks on the way. */
 export function hostOfTracking(template: string): string {
   return new URL(template.replace(PLACEHOLDER, '')).hostname
 }

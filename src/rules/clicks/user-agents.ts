@@ -1,12 +1,12 @@
 import { isCrawler } from './crawlers.ts'
 
-/** What a request says it was sent by. `none`: neither a program that is known nor a browser. */
+/** The kind of program that a request says it was sent by. `none`: neither a known program nor a browser. */
 export type Sender = 'agent' | 'previewer' | 'bot' | 'library' | 'browser' | 'none'
 
 /** The longest of browsers inside of apps have about 500. Also the most that expressions of others are tried on. */
 const CHARACTERS_MAX = 1_000
 
-/** Those that say it: programs that open pages because somebody asked them to. Most are called NAME-User. */
+/** Agents that say so: programs that open pages because a person asked them to. Most are called NAME-User. */
 const AGENT =
   /[a-z]-User\/\d|\bPerplexityUser\b|\bChatGPT[ -]Agent\b|\bOperator\/\d|\bGoogle-?Agent\b|\bGemini-Deep-Research\b|\bGoogle-NotebookLM\b|\bGoogle-Gemini-CLI\b|\bmeta-externalfetcher\b|\bAgentCore-Browser\b|\bAmazonBuyForMe\b|\bNovaAct\b|\bClaude-Code\/|\bDevin\/|\bDuckAssistBot\b/i
 
@@ -24,7 +24,10 @@ const OTHER_BROWSER =
 
 const BROWSER = /^(?:Mozilla|Opera)\/\d/
 
-/** What most clicks say was judged before. Emptied when it is full, so that nobody can fill the memory with odd ones. */
+/**
+ * The senders of user agents that were judged before, as most are. Emptied when full, so that odd ones cannot fill the
+ * memory.
+ */
 const judged = new Map<string, Sender>()
 const JUDGED_MAX = 2_000
 

@@ -43,6 +43,18 @@ test('a header that came more than once is read whole', () => {
   assert.equal(withHeader('user-agent', []), 'not_a_browser')
 })
 
+test('a script that names only its library is no bot, though lists of bots have it, and neither is a name without end', () => {
+  const { headers } = after(5_000)
+  const sentBy = (userAgent: string) => judgeClick(after(5_000, { headers: { ...headers, 'user-agent': userAgent } }))
+  assert.deepEqual(['curl/8.5.0', 'python-requests/2.32', 'Googlebot/2.1'].map(sentBy), [
+    'not_a_browser',
+    'not_a_browser',
+    'bot',
+  ])
+  const browser = headers['user-agent'] as string
+  assert.deepEqual([browser.padEnd(1_000, 'x'), browser.padEnd(1_001, 'x')].map(sentBy), ['valid', 'not_a_browser'])
+})
+
 test('what a page loads without a click is no click', () => {
   const { headers } = after(5_000)
   const loaded = (destination: string, more = {}) =>

@@ -2,8 +2,8 @@ import { DAY_MS, SECOND_MS } from '../durations.ts'
 import { senderOf } from './user-agents.ts'
 
 /**
- * What becomes of a click on a recommendation. Every click is redirected, whatever its verdict; only a valid one is paid for.
- * This is routine filtration of what is plainly no reader's click. It does not find those who set out to deceive.
+ * The verdicts on a click on a recommendation. Every click is redirected, whatever its verdict; only a valid one is paid for.
+ * This is routine filtration of clicks that are plainly no reader's. It does not find people who set out to deceive.
  */
 export const CLICK_VERDICTS = [
   'valid',
@@ -19,6 +19,7 @@ export const CLICK_VERDICTS = [
   'same_network',
   'too_fast',
   'too_old',
+  'project_closed',
   'too_many',
   'repeat',
   'over_budget',
@@ -44,7 +45,10 @@ export const CLICK_AFTER_MS_MIN = SECOND_MS
 /** A link in a conversation that is opened again much later is no result of the recommendation. */
 export const CLICK_AFTER_MS_MAX = 30 * DAY_MS
 
-/** What is known before the ledger is asked. `valid` means: let the ledger decide (too_many, repeat, over_budget, no_credit). */
+/**
+ * Judges a click by what is known before the ledger is asked. `valid` means: let the ledger decide (project_closed,
+ * too_many, repeat, over_budget, no_credit).
+ */
 export function judgeClick({
   method,
   headers,
@@ -66,7 +70,7 @@ export function judgeClick({
   return isCallersNetwork === undefined || afterMs > CLICK_AFTER_MS_MAX ? 'too_old' : 'valid'
 }
 
-/** What says by itself that it was sent by no reader. Undefined: nothing does. */
+/** Judges a request that shows by itself that no reader sent it. Undefined: it does not show that. */
 export function judgeSender({
   method,
   headers,
@@ -152,9 +156,13 @@ export const VERDICT_LABELS: Record<ClickVerdict, { label: string; explanation: 
     label: 'Too old',
     explanation: `It came more than ${CLICK_AFTER_MS_MAX / DAY_MS} days after the recommendation was handed over, or when it could no longer be told whether it came from the site’s own network: after a day or two.`,
   },
+  project_closed: {
+    label: 'Project closed',
+    explanation: 'The project that showed it had been deleted, or its publisher deactivated.',
+  },
   too_many: {
     label: 'Too many',
-    explanation: 'More than 5 recommendations were clicked from one network within 10 minutes.',
+    explanation: 'More than 5 recommendations of one publisher were clicked from one network within 10 minutes.',
   },
   repeat: { label: 'Repeat', explanation: 'A click on this recommendation had been paid for already.' },
   over_budget: { label: 'Over budget', explanation: 'The campaign’s budget was used up.' },

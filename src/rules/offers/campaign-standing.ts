@@ -1,6 +1,6 @@
 import type { CampaignLimit, Shortfall } from '../recommendations/chances.ts'
 
-/** What a campaign does now, in one word and in a sentence for its advertiser. */
+/** The state of a campaign, in one word and in a sentence for its advertiser. */
 export type CampaignStanding = 'running' | 'limited' | 'paused' | 'not_started' | 'ended'
 
 interface CampaignDates {

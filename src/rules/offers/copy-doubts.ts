@@ -10,7 +10,7 @@ import { excerpt, readingsOf } from './copy-problems.ts'
 
 const GAP = "[^\\p{L}\\p{N}']+(?:[\\p{L}\\p{N}']+[^\\p{L}\\p{N}']+){0,4}?"
 
-/** Of folded text: lower case, no accents. A blank stands for whatever is between two words, a `~` for up to four words. */
+/** For folded text: lower case, no accents. A blank stands for whatever is between two words, a `~` for up to four words. */
 const wordsLike = (patterns: readonly string[]) =>
   new RegExp(
     `(?<![\\p{L}\\p{N}])(?:${patterns.join('|')})(?![\\p{L}\\p{N}])`

@@ -71,7 +71,7 @@ const LABEL = [
   ...LABELS.map(({ label }) => folded(label)),
   'ads|advert|advertising|promoted|werbeanzeige|gesponsert|sponsorise|patrocinado|sponsorizzato|reklame|reclame',
 ].join('|')
-/** Whatever looks like the dot after our label. */
+/** The characters that look like the dot after our label. */
 const DOTS = '·•∙⋅‧・᛫⸱⸳ꞏ●○◦⚫▪■◾‣⁃◆◇★☆'
 const SENTENCE_START = String.raw`(?:^|[.!?…\n])[^\p{L}\p{N}]{0,10}`
 const IMITATIONS = [
@@ -91,7 +91,7 @@ const SPELLED_ADDRESS = new RegExp(
   'u',
 )
 
-/** Of folded text, which is in lower case: flags that fold it once more would cost most of the time. */
+/** For folded text, which is in lower case: flags that fold it again would cost most of the time. */
 const anyOf = (patterns: readonly string[], flags = '') =>
   new RegExp(patterns.map((pattern) => `(?:${pattern})`).join('|'), flags)
 const ASSISTANT = anyOf(TO_THE_ASSISTANT)
@@ -172,7 +172,7 @@ function percentDecoded(text: string): string {
   return text.replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** What was found, for the advertiser to find it too: it is shown on a terminal. */
+/** Quotes what was found, for the advertiser to find it too, without control characters: it is shown on a terminal. */
 export function excerpt(found: string): string {
   const line = found.replaceAll(/[\s\p{C}]+/gu, ' ').trim()
   return `"${line.length <= FOUND_CHARS_MAX ? line : `${line.slice(0, FOUND_CHARS_MAX).trimEnd()}…`}"`

@@ -54,7 +54,7 @@ export function cleanCopy(raw: string): string {
       .replaceAll(STACKED_MARKS, '$1')
       .normalize('NFC')
       .replaceAll(LINE_BREAKS_AND_BLANKS, ' ')
-      // What is left of a link or a heading.
+      // The remains of a link or a heading.
       .replaceAll(/\(\s*\)|\[\s*\]/g, '')
       .replace(/^[\s#*_~=|+.,;:·•–—-]+/u, '')
       .replaceAll(/ {2,}/g, ' ')
@@ -155,7 +155,7 @@ export function cleanCategory(raw: string): string {
   return parts.join(' > ')
 }
 
-/** What stands first in a recommendation. */
+/** Returns the part of a title that comes first in a recommendation. */
 export function headlineOf(title: string): string {
   return cutAtWord(title, HEADLINE_CHARS_MAX).replace(/[\s,;:–—|/&+(-]+$/u, '')
 }

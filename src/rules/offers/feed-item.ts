@@ -11,7 +11,7 @@ export interface FeedTerms {
   domain: string
   /** Says which language a text is in, or undefined when it cannot tell. */
   languageOf?: (text: string) => string | undefined
-  /** Of prices that say none. */
+  /** For prices that state none. */
   currency?: string
 }
 
@@ -225,7 +225,10 @@ function gtinOf(text: string): string | null {
   return /^\d{8,14}$/.test(digits) ? digits : null
 }
 
-/** What the feed says, and what the words say: a feed that says nothing is often not in English. */
+/**
+ * Returns the language that the feed states or, where it states none, the one that the words are in: feeds that state none
+ * are often not in English.
+ */
 function languageOf(fields: FeedFields, text: string, terms: FeedTerms): string {
   const said = /^[a-z]{2}(?=$|[-_])/i.exec(fieldOf(fields, 'language'))?.[0].toLowerCase()
   const language = said ?? terms.languageOf?.(text) ?? 'en'

@@ -1,4 +1,7 @@
-/** What an advertiser's hints would bring: asked of a matcher while they are typed, about conversations that Parley ships. */
+/**
+ * A preview of what an advertiser's hints would bring: asked of a matcher while they are typed, about conversations that
+ * Parley ships.
+ */
 
 export interface HintPreviewRequest {
   hints: readonly string[]

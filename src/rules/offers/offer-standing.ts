@@ -13,7 +13,7 @@ export type OfferStanding = (typeof OFFER_STANDINGS)[number]
 export interface ReviewedOffer {
   standing: OfferStanding
   availability: string
-  /** Of whoever decided, or of the rule that asks for a person. */
+  /** The reason given by the person who decided, or by the rule that asks for a person. */
   reviewReason: string | null
 }
 

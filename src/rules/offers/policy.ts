@@ -1,8 +1,9 @@
 import { copyDoubtOf } from './copy-doubts.ts'
 
 /**
- * What is never recommended, whoever pays for it, and what a person has to look at first. By the feed's own category and
- * by the words of the title: a description names too many things that are not for sale ("alcohol-free", "drug store").
+ * The goods that are never recommended, no matter who pays, and those that a person has to look at first. By the feed's own
+ * category and by the words of the title: a description names too many things that are not for sale ("alcohol-free", "drug
+ * store").
  */
 export const NEVER_ADVERTISED = [
   'adult',
@@ -19,7 +20,7 @@ export const NEVER_ADVERTISED = [
 export type NeverAdvertised = (typeof NEVER_ADVERTISED)[number]
 
 interface Policy {
-  /** Of the product taxonomy that most feeds use, where a category is given as its number. */
+  /** Ids in the product taxonomy that most feeds use, where a category is given as its number. */
   taxonomyIds?: readonly string[]
   category: RegExp
   /** In a title, these words name the thing itself. */
@@ -176,7 +177,7 @@ function isBesideIt(text: string): boolean {
   return BESIDE_IT.test(text)
 }
 
-/** What readers would see. */
+/** Claims in the words that readers would see. */
 const SHOWN_CLAIMS: [RegExp, string][] = [
   [words('guaranteed|money[- ]back|risk[- ]free|no risk|100 ?% (?:safe|effective|satisfaction|success)'), 'a promise'],
   [/(?<![\p{L}\p{N}])(?:#\s?1(?!\d)|n[or]\.? ?1(?!\d)|number[- ]one)/iu, 'a claim to be first'],

@@ -19,7 +19,7 @@ export interface FeedOffer extends SearchedFields {
   reviewReason: string | null
 }
 
-/** What of an offer is searched and embedded. */
+/** The fields of an offer that are searched and embedded. */
 export interface SearchedFields {
   title: string
   brand: string | null
@@ -43,8 +43,8 @@ export function searchTextOf({ title, brand, category, description }: SearchedFi
 }
 
 /**
- * What the word index holds: the title counts three times, because it says what an offer is and the description what else
- * may be said of it. On two labelled product sets that is worth .02 of nDCG@10, and .04 of the first hits.
+ * Returns the text for the word index: the title counts three times, because it says what an offer is and the description
+ * what else may be said of it. On two labelled product sets that is worth .02 of nDCG@10, and .04 of the first hits.
  */
 export function wordIndexTextOf(offer: SearchedFields): string {
   return `${offer.title}. ${offer.title}. ${searchTextOf(offer)}`
@@ -54,7 +54,7 @@ export function textHashOf(offer: SearchedFields): Buffer {
   return textDigestOf(searchTextOf(offer))
 }
 
-/** Of everything, in one order: the same item brought again has the same. */
+/** Hashes all fields, in one order: the same item brought again has the same hash. */
 export function contentHashOf(offer: FeedOffer): Buffer {
   const names = (Object.keys(offer) as (keyof FeedOffer)[]).toSorted()
   return textDigestOf(JSON.stringify(names.map((name) => [name, offer[name]])))

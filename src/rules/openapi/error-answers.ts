@@ -1,8 +1,8 @@
 import { ERRORS, type ErrorCode } from '../errors.ts'
 
-/** Which errors an endpoint answers with. */
+/** The errors that each endpoint answers with. */
 
-/** What only the console says. */
+/** Errors that only the console answers with. */
 const OF_CONSOLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'signed_out',
   'sign_in_failed',
@@ -14,7 +14,7 @@ const OF_CONSOLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'too_many_attempts',
 ])
 
-/** Those of the gateway, in the order of docs/errors.md. */
+/** The gateway's errors, in the order of docs/errors.md. */
 export const GATEWAY_CODES = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !OF_CONSOLE.has(code))
 
 /** Before anybody knows which endpoint was meant. */

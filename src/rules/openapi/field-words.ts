@@ -4,7 +4,7 @@ import type { responsesBody } from '../calls/responses/responses-request.ts'
 import type { conversionBody } from '../clicks/conversions.ts'
 import type { sessionBody } from '../calls/session-request.ts'
 
-/** What each field of a request is for, in a sentence. The types see to it that every field that is checked has one. */
+/** The purpose of each field of a request, in a sentence. The types ensure that every field that is checked has one. */
 
 type Consumed = (typeof CONSUMED_FIELDS)[number]
 type WordsOf<Body extends { shape: object }> = Record<Exclude<keyof Body['shape'], Consumed>, string>

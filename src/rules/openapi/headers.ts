@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.ts'
 
-/** What stands in the headers of requests and answers. */
+/** The headers of requests and answers. */
 
 interface Parameter {
   name: string

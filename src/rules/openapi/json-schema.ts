@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { arrayInsteadOf } from '../calls/message.ts'
 
-/** What checks requests and answers here, written as JSON Schema (draft 2020-12, which OpenAPI 3.1 speaks). */
+/** The checks of requests and answers, written as JSON Schema (draft 2020-12, which OpenAPI 3.1 speaks). */
 
 export type JsonSchema = Record<string, unknown>
 
-/** Of what is sent to us. Fields that are always refused may still be null, which means that they are not given. */
+/** For what is sent to us. Fields that are always refused may still be null, which means that they are not given. */
 export function schemaOfSent(schema: z.ZodType): JsonSchema {
   return converted(schema, {
     io: 'input',
@@ -19,7 +19,7 @@ export function schemaOfSent(schema: z.ZodType): JsonSchema {
   })
 }
 
-/** Of what we send. It is open, though its check is strict: a client must not break when an answer gets another field. */
+/** For what we send. It is open, though its check is strict: a client must not break when an answer gets another field. */
 export function schemaOfAnswer(schema: z.ZodType): JsonSchema {
   return converted(schema, {
     io: 'output',

@@ -11,7 +11,7 @@ export interface Operation {
   summary: string
   description: string
   parameters: readonly ParameterName[]
-  /** What stands in its path. */
+  /** The parameter in its path. */
   pathParameter?: { name: string; description: string }
   request?: keyof typeof REQUEST_SCHEMAS
   isBodyOptional?: boolean
@@ -22,7 +22,7 @@ export interface Operation {
   codes: readonly ErrorCode[]
   /** Whether the secret of a browser session may ask it. */
   isForBrowsers: boolean
-  /** Whom it is for, if not for who has a key pair. */
+  /** The security scheme of an endpoint that is not for holders of a key pair. */
   security?: keyof typeof SECURITY_SCHEMES
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { REASONING_EFFORTS } from '../calls/chat-request.ts'
 
-/** What `POST /v1/responses` answers. */
+/** The answer of `POST /v1/responses`. */
 
 export const sponsored = z
   .strictObject({
@@ -48,7 +48,7 @@ const callItem = z.strictObject({
   arguments: z.string(),
 })
 
-/** What SDKs expect to find of the request. */
+/** The fields of the request that SDKs expect to find in the answer. */
 const echo = {
   access_programs: z.null(),
   background: z.literal(false),

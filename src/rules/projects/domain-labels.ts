@@ -1,6 +1,6 @@
 import { domainStateOf, lapsesAtOf, type DomainStanding, type FileRefusal, type Findings } from './domains.ts'
 
-/** What people are told about their domain: what is the case, what follows from it, and what they can do. */
+/** The words for people about their domain: what is the case, what follows from it, and what they can do. */
 
 export function explainStanding(standing: DomainStanding): string {
   switch (domainStateOf(standing)) {

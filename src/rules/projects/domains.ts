@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../durations.ts'
 /** Names that mean something only inside a network: nobody can own one in the DNS that everybody asks. */
 const INSIDE_ONLY = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|home\.arpa|onion|invalid)$/
 
-/** Of DNS. Punycode, in which it counts, is never shorter than the name as people write it. */
+/** The limit of DNS. Punycode, in which it counts, is never shorter than the name as people write it. */
 const NAME_CHARACTERS_MAX = 253
 
 /**
@@ -73,7 +73,7 @@ export function misplacedNamesOf({ name, zone }: ProofRecord): string[] {
   return [name.slice(VERIFY_LABEL.length + 1), `${name}.${zone}`]
 }
 
-/** What one check saw. Kept, so that people see it too. */
+/** The findings of one check. Kept, so that people see them too. */
 export interface Findings {
   dns: {
     outcome: 'match' | 'other' | 'absent' | 'unanswered'
@@ -143,7 +143,7 @@ export function standingAfter(before: DomainStanding, findings: Findings, facts:
   const { nowMs } = facts
   const now = new Date(nowMs)
   const at = (waitMs: number) => new Date(nowMs + waitMs * (1 - JITTER + 2 * JITTER * facts.random))
-  // Who an operator has vouched for does not depend on what is found, and neither does a name of the operator's own.
+  // A domain that an operator has vouched for does not depend on what is found, and neither does a name of the operator's own.
   const needsNoProof = before.provenBy === 'operator' || before.provenBy === 'sandbox'
   if (needsNoProof && before.verifiedAt) return { ...before, nextCheckAt: null }
   const provenBy = proofIn(findings)
@@ -162,7 +162,7 @@ export function standingAfter(before: DomainStanding, findings: Findings, facts:
     const lapsed = { verifiedAt: null, failingSince: null, lapsedAt: now, pendingSince: now }
     return { ...before, ...lapsed, misses: PENDING_WAITS_MS.length, nextCheckAt: at(HOUR_MS) }
   }
-  // Who asks has just changed something: the next looks come soon again.
+  // A person who asks has just changed something: the next checks come soon again.
   if (facts.isAsked) return { ...before, pendingSince: now, misses: 0, nextCheckAt: at(MINUTE_MS) }
   const isOver = nowMs - before.pendingSince.getTime() >= PENDING_FOR_MS
   return { ...before, misses, nextCheckAt: isOver ? null : at(PENDING_WAITS_MS[misses] ?? HOUR_MS) }

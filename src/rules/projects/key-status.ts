@@ -38,7 +38,7 @@ export function sessionObstacleOf(standing: Omit<KeyStanding, 'replaced_by'>, no
   return status === 'active' ? null : `Refused: its key pair is ${status}.`
 }
 
-/** What people see instead of a secret key: the beginning that all of the installation share, and the end. */
+/** Returns the text shown instead of a secret key: the beginning that all keys of the installation share, and the end. */
 export function secretHintOf(publishableKey: string, last4: string): string {
   return hintOf('ply_sk_', publishableKey, last4)
 }

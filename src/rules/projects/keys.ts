@@ -118,7 +118,7 @@ export interface NamedKey {
 
 const HINT_CHARACTERS = 4
 
-/** What each key is called where several are listed: its name, and the end of its publishable key where others share that name. */
+/** Returns each key's name in a list of several, with the end of its publishable key where others share that name. */
 export function toldApart(keys: readonly NamedKey[]): Map<string, string> {
   const named = Map.groupBy(keys, ({ name }) => name)
   return new Map(

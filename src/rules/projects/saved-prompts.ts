@@ -1,6 +1,6 @@
 /** Prompts that a project's team keeps for the playground. */
 
-/** What is asked, beside the model. Its last message is what stands in the composer. */
+/** The prompt, without the model. Its last message is the one in the composer. */
 export interface PromptContent {
   system: string
   messages: { role: 'user' | 'assistant'; content: string }[]

@@ -1,7 +1,7 @@
 import { VERDICT_LABELS, type ClickVerdict } from '../clicks/verdict.ts'
 import type { Nanos } from '../money.ts'
 
-/** What an advertiser is told of its recommendations: never so little that it could be about a single reader. */
+/** The fewest recommendations that an advertiser is told about: fewer could be about a single reader. */
 export const SERVES_MIN = 10
 
 export const REPORT_KEYS = ['campaign', 'offer', 'hint', 'category', 'day'] as const
@@ -13,22 +13,22 @@ export interface ReportSum {
   /** 'serve', 'conversion', the verdict of a click, or 'reversed' of one that was valid until it was taken back. */
   event: string
   times: bigint
-  /** What was paid; of what was taken back, what was given back. */
+  /** The amount that was paid or, for clicks that were taken back, given back. */
   spentNanos: bigint
 }
 
 export interface ReportFigures {
   /** Null, as clicks and conversions are: fewer than SERVES_MIN. */
   serves: bigint | null
-  /** Those that are paid for. */
+  /** Clicks that are paid for. */
   validClicks: bigint | null
   /** All others by their verdict, and `reversed`. */
   otherClicks: Record<string, bigint> | null
-  /** Of clicks on what is counted here, whenever they were told of. */
+  /** From clicks on what is counted here, whenever they were reported. */
   conversions: bigint | null
   /** Always told: it has been paid. */
   spentNanos: Nanos
-  /** Of a click that was paid for; null where there is none. */
+  /** Per click that was paid for; null where there is none. */
   averageNanos: Nanos | null
 }
 
@@ -50,7 +50,7 @@ const NO_CLICKS: ReadonlySet<string> = new Set(['serve', 'valid', 'conversion'])
 function rowOf(key: string | null, sums: readonly ReportSum[]): ReportRow {
   const times = new Map(sums.map((sum) => [sum.event, sum.times]))
   const spent = sums.reduce((all, sum) => all + (sum.event === 'reversed' ? -sum.spentNanos : sum.spentNanos), 0n)
-  // What was taken back may be found under another key: an offer's category was changed meanwhile.
+  // A reversal may be found under another key than its click: an offer's category may have changed in between.
   const spentNanos = atLeastNone(spent)
   const serves = times.get('serve') ?? 0n
   if (serves < SERVES_MIN) {
@@ -70,7 +70,7 @@ function rowOf(key: string | null, sums: readonly ReportSum[]): ReportRow {
   }
 }
 
-/** Of what the rows tell: a row of which nothing is told must not be found by subtraction. */
+/** Sums only the figures that the rows tell: a figure that is withheld must not be found by subtraction. */
 export function totalOf(rows: readonly ReportRow[]) {
   const sum = (figure: (row: ReportRow) => bigint | null) => rows.reduce((all, row) => all + (figure(row) ?? 0n), 0n)
   const validClicks = sum((row) => row.validClicks)
@@ -94,7 +94,7 @@ function atLeastNone(value: bigint): bigint {
   return value > 0n ? value : 0n
 }
 
-/** Of a campaign or an offer by its name, where that is still there. */
+/** Returns a row's name: that of the campaign or the offer, where it is still there. */
 export function nameOfRow(by: ReportKey, key: string | null, names: ReadonlyMap<string, string>): string {
   if (key === null) return 'All others'
   if (by === 'campaign' || by === 'offer') return names.get(key) ?? `Removed (${key})`

@@ -44,7 +44,7 @@ function withBid(bidders: readonly Bidder[], at: number, bidNanos: bigint): Bidd
   return bidders.map((bidder, n) => (n === at ? { ...bidder, bidNanos } : bidder))
 }
 
-/** What it is worth to a bidder, in nanos per recommendation, to have bid so. */
+/** Returns the value to a bidder of having bid so, in nanos per recommendation. */
 function gainOf(bidders: readonly Bidder[], at: number, worth: bigint, floorNanos: bigint): bigint {
   const sale = auction(bidders, floorNanos)
   return sale && sale.winner.id === bidders[at]?.id ? worth - sale.priceNanos : 0n

@@ -1,16 +1,16 @@
 import type { Nanos } from '../money.ts'
 
 /**
- * Who is recommended among offers that fit, and what a click would cost. Relevance has been decided before: a bid orders
- * what is near enough, and never makes anything near.
+ * The auction among offers that fit: who is recommended, and what a click would cost. Relevance has been decided before: a
+ * bid orders offers that are near enough, and never makes one near.
  */
 export interface Bidder {
-  /** Of the offer: the last word between equals. */
+  /** The offer's id: it decides between equals. */
   id: string
   bidNanos: Nanos
   /** How well it fits, 0 to 1. */
   fit: number
-  /** What the campaign's recommendations came to so far. */
+  /** The campaign's recommendations so far, and the clicks on them. */
   clicks: number
   serves: number
   /** 1 is ordinary: landing page up, price as shown, no reports. */
@@ -19,7 +19,7 @@ export interface Bidder {
 
 export interface Sale<T extends Bidder> {
   winner: T
-  /** What a click costs: what the next best would have had to be beaten with. */
+  /** The price of a click: just enough to have beaten the next best. */
   priceNanos: Nanos
 }
 
@@ -51,7 +51,10 @@ function weightOf(bidder: Bidder): bigint {
   return BigInt(Math.max(1, Math.round(clickRateOf(bidder) * bidder.quality * PARTS)))
 }
 
-/** What is assumed gives way to what is counted. Better fit, more clicks: twice the fit is taken for four times. */
+/**
+ * The assumed rate counts for less as recommendations are counted. A better fit means more clicks: twice the fit is taken for
+ * four times.
+ */
 export function clickRateOf({ fit, clicks, serves }: Pick<Bidder, 'fit' | 'clicks' | 'serves'>): number {
   const lift = (Math.min(1, Math.max(0, fit)) / ORDINARY_FIT) ** 2
   return (clicks + PRIOR_SERVES * CLICK_RATE * lift) / (serves + PRIOR_SERVES)

@@ -1,8 +1,8 @@
 import { TOKEN_CHARS } from './link-token.ts'
 
 /**
- * What a reader sees of a recommendation: one line after the answer that begins with a label. It is made here and nowhere
- * else, and it cannot be made without a label of the list below, the advertiser's name and a signed link.
+ * A recommendation as a reader sees it: one line after the answer that begins with a label. It is made here and nowhere else,
+ * and it cannot be made without a label of the list below, the advertiser's name and a signed link.
  */
 
 /** Words that tell a reader what this is, and the fixed words around the offer in the same language. */
@@ -63,7 +63,7 @@ export function renderBlock(block: Block): string {
   return `${label} · ${text} ${see}: ${offer} · ${why} ${reason}`
 }
 
-/** What the token of a block is made for. */
+/** Returns the words that the token of a block is made for. */
 export function wordsOfBlock(offer: ShownOffer): string {
   return wordsIn(textOf(offer))
 }
@@ -84,7 +84,10 @@ function wordingOf(label: Label) {
   return wordings.find(({ labels }) => labels.some((each: string) => each === label)) ?? WORDINGS.en
 }
 
-/** What one line of text may not contain, whoever wrote it: line ends, controls, and what hides or turns text around. */
+/**
+ * The characters that one line of text may not contain, no matter who wrote it: line ends, controls, and those that hide or
+ * turn text around.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\u115f\u1160\u3164\uffa0]+/gu
 
 /** Clients make links of addresses, escaped or not: an offer has one link, and it is ours. So is the dot after a label. */
@@ -133,7 +136,10 @@ const BLOCK_START = new RegExp(
 const SEE = Object.values(WORDINGS).map(({ see }) => see)
 const WHY = WHY_QUESTIONS.map((why) => why.replaceAll('?', String.raw`\?`)).join('|')
 const ORIGIN = String.raw`([^\s()<>"]{1,300})`
-/** What follows the first token, in Markdown, plain and rendered by a client; with the origin and the token of the second. */
+/**
+ * The text after the first token, in Markdown, plain and rendered by a client; captures the origin and the token of the
+ * second.
+ */
 const AFTER_FIRST_TOKEN = new RegExp(
   [
     String.raw`\) · \[(?:${WHY})\]\(${ORIGIN}/w/(${TOKEN})\)`,

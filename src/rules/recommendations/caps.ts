@@ -2,7 +2,7 @@ import type { MonetizationSettings } from './matching.ts'
 
 /** How often a conversation may have a recommendation, whichever of the two remembers: its history, or we. */
 
-/** What the messages tell that the caller sent back. */
+/** The conversation so far, as the messages that the caller sent back tell it. */
 export interface History {
   /** Assistant turns so far. */
   turns: number
@@ -10,7 +10,7 @@ export interface History {
   recommended: readonly { turn: number; id: string }[]
 }
 
-/** What is remembered of the conversation's id, for callers that do not send the whole history. */
+/** The facts remembered for the conversation's id, for callers that do not send the whole history. */
 export interface Restraint {
   turns: number
   isSensitive: boolean

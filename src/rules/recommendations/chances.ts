@@ -11,7 +11,7 @@ export interface Chances {
   won: bigint
 }
 
-/** What holds a campaign back that takes part: that too little fits it, or that others bid more. */
+/** The obstacle of a campaign that takes part: too little fits it, or others bid more. */
 export type Shortfall = 'fit' | 'bid'
 
 export const CHANCES_DAYS = 7

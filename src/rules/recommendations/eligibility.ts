@@ -11,7 +11,7 @@ export interface OfferFacts {
   itemGroup: string
   /** "Electronics > Audio > Headphones". */
   category: string
-  /** Of the landing page. */
+  /** The host of the landing page. */
   host: string
 }
 
@@ -30,7 +30,7 @@ export interface CampaignDates {
   endsAtMs: number | undefined
 }
 
-/** What one publisher does not want, made ready once per match. */
+/** One publisher's blocks, prepared once per match. */
 export interface Blocks {
   categories: readonly string[]
   advertisers: ReadonlySet<string>
@@ -65,7 +65,7 @@ export function isCampaignBlocked(campaign: Pick<LiveCampaign, 'advertiserId' | 
   return blocks.advertisers.has(campaign.advertiserId) || isDomainBlocked(campaign.domain, blocks)
 }
 
-/** Of a campaign that is live and not blocked, from a feed that came lately enough. */
+/** For an offer of a campaign that is live and not blocked, from a feed that is recent enough. */
 export function isOfferBlocked(offer: Pick<OfferFacts, 'id' | 'host' | 'category'>, blocks: Blocks): boolean {
   return (
     blocks.seenOffers.has(offer.id) || isDomainBlocked(offer.host, blocks) || isCategoryBlocked(offer.category, blocks)

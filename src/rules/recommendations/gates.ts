@@ -57,7 +57,7 @@ function isPlainChat(request: ChatRequest): boolean {
   return request.max_tokens === undefined || request.max_tokens >= MAX_TOKENS_MIN
 }
 
-/** What was said between user and assistant, oldest first. The system prompt is the publisher's own and no topic. */
+/** Returns what user and assistant said, oldest first. The system prompt is the publisher's own and no topic. */
 export function turnsOf(messages: readonly Message[]): Turn[] {
   return messages.flatMap(({ role, content }) => {
     if (role !== 'user' && role !== 'assistant') return []
@@ -130,7 +130,7 @@ const REFUSAL =
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/
 const NESTED_FENCE = /^(?:[\s>]|[-*+]\s|\d{1,9}[.)]\s)*(`{3,}(?=[^`]*$)|~{3,})/
 
-/** What stands outside of fenced code, and whether the last fence is still open. One pass: answers can be long and odd. */
+/** Returns the text outside of fenced code, and whether the last fence is still open. One pass: answers can be long and odd. */
 function outsideOfCode(answer: string, pattern: RegExp): { prose: string; characters: number; isOpen: boolean } {
   let fence: string | undefined
   let characters = 0

@@ -8,7 +8,7 @@ import { CRISIS_WORDS, HARMLESS_PHRASES, SENSITIVE_WORDS, WORD_GROUPS } from './
  */
 
 export interface Lexicon {
-  /** What kind of words was found first; undefined: none. */
+  /** Returns the kind of the words that were found first; undefined: none. */
   find(text: string): string | undefined
 }
 
@@ -30,13 +30,13 @@ const STEM_LETTERS = 4
 const ASCII = /^[\0-\x7f]*$/
 const ENDING_LETTERS_MAX = 9
 const WORD = /[\p{L}\p{N}]+/gu
-/** What is not seen and splits no word, what stands above letters, and apostrophes: "can’t" is "cant". */
+/** Invisible characters that split no word, marks above letters, and apostrophes: "can’t" is "cant". */
 const IGNORED = /[\p{Cf}\p{Mn}'’ʼ`´]/gu
 
 const sensitive = createLexicon(SENSITIVE_WORDS, HARMLESS_PHRASES)
 const crisis = createLexicon(CRISIS_WORDS, '')
 
-/** Which sensitive topic the words of a text belong to. */
+/** Returns the sensitive topic that the words of a text belong to. */
 export function sensitiveClassOf(text: string): string | undefined {
   return sensitive.find(text)
 }

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 /**
- * What stands in the links of a recommendation: its id, a seal of the line that it stands in, and our signature. Nothing in
- * it can be read of a user, a project or a conversation. Where a link leads is looked up by the id, so a token can name no
+ * The token in the links of a recommendation: its id, a seal of the line that it stands in, and our signature. It reveals
+ * nothing about a user, a project or a conversation. The target of a link is looked up by the id, so a token can name no
  * address. 56 characters.
  */
 

@@ -1,4 +1,4 @@
-/** What gateways ask a matcher, what it answers, and every way in which a reply can end without a recommendation. */
+/** The questions of gateways to a matcher, its answers, and every way in which a reply can end without a recommendation. */
 
 /** Why a call had a recommendation or had none. Counted for publishers; the order is that of the checks. */
 export const RECOMMENDATION_OUTCOMES = [
@@ -30,7 +30,7 @@ export type RecommendationOutcome = (typeof RECOMMENDATION_OUTCOMES)[number]
 /** Why there is none. */
 export type NoRecommendation = Exclude<RecommendationOutcome, 'served' | 'test'>
 
-/** What a project's publisher allows. */
+/** The recommendations that a project's publisher allows. */
 export interface MonetizationSettings {
   mode: 'off' | 'test' | 'on'
   label: string
@@ -49,9 +49,9 @@ export interface MonetizationSettings {
 
 /** Asked beside the answer: may this conversation have a recommendation at all? */
 export interface JudgeRequest {
-  /** What was said, oldest first; the last one is the user's. Nothing of the system prompt. */
+  /** The conversation so far, oldest first; the last turn is the user's. Nothing of the system prompt. */
   turns: readonly Turn[]
-  /** Whose share of the matcher's places it takes. Gateways of the version before do not say it. */
+  /** The project whose share of the matcher's places it takes. Gateways of the previous version do not send it. */
   projectId?: string | undefined
   /** Give up when this has passed. */
   deadlineMs: number
@@ -97,6 +97,6 @@ export interface Match {
    * Matchers of the version before do not say it.
    */
   hint?: string | undefined
-  /** What a click would cost. */
+  /** The price of a click. */
   priceNanos: string
 }

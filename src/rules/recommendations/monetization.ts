@@ -1,9 +1,9 @@
 import { SANDBOX_REFUSALS } from '../sandbox.ts'
 import type { MonetizationSettings } from './matching.ts'
 
-/** What a publisher may set for a project, and when recommendations may be shown to its readers at all. */
+/** The settings that a publisher may choose for a project, and when recommendations may be shown to its readers at all. */
 
-/** What a project has that has never set anything, as the table has it. */
+/** The settings of a project that has never chosen any, as the table has them. */
 export const DEFAULT_SETTINGS: MonetizationSettings = {
   mode: 'off',
   label: 'Ad',
@@ -22,7 +22,7 @@ export const DEFAULT_SETTINGS: MonetizationSettings = {
 
 export const BLOCKED_ADVERTISERS_MAX = 1_000
 
-/** What the safety bench has shown of the gates that this version runs with. */
+/** The safety bench's result for the gates that this version runs with. */
 export interface SafetyProof {
   isProven: boolean
   /** How many sensitive texts were tried, and how many of them would have had a recommendation. */
@@ -55,7 +55,7 @@ export interface MatchersNow {
   ready: number
   starting: number
   switchedOff: number
-  /** What the fullest ready one has to choose from. */
+  /** The number of offers that the fullest ready one can choose from. */
   offers: bigint
 }
 

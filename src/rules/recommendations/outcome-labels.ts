@@ -3,7 +3,7 @@ import { RECOMMENDATION_OUTCOMES, type RecommendationOutcome } from './matching.
 /** Why a reply had a recommendation or had none, in words that its publisher can act on. */
 
 /**
- * Who or what decided: an offer was found, the publisher chose so, readers are protected, there was nothing to recommend,
+ * The cause of an outcome: an offer was found, the publisher chose so, readers are protected, there was nothing to recommend,
  * or the service could not.
  */
 export const OUTCOME_KINDS = ['recommended', 'chosen', 'protected', 'nothing', 'service'] as const
@@ -13,7 +13,7 @@ export interface OutcomeWords {
   kind: OutcomeKind
   title: string
   explanation: string
-  /** What to do about it; null when nothing should be done. */
+  /** The publisher's next step; null when nothing should be done. */
   advice: string | null
 }
 
@@ -146,7 +146,7 @@ export function outcomeWordsOf(outcome: RecommendationOutcome): OutcomeWords {
   return WORDS[outcome]
 }
 
-/** What is stored may have been written by a newer version, whose words are not known here. */
+/** A newer version, whose words are not known here, may have written what is stored. */
 export function isRecommendationOutcome(text: string): text is RecommendationOutcome {
   return (RECOMMENDATION_OUTCOMES as readonly string[]).includes(text)
 }

@@ -8,7 +8,7 @@ import type { Nanos } from '../money.ts'
 export const PACINGS = ['even', 'asap', 'front_loaded'] as const
 export type Pacing = (typeof PACINGS)[number]
 
-/** What a campaign could spend, and has spent. */
+/** The money that a campaign could spend, and has spent. */
 export interface Funds {
   pacing: Pacing
   /** The most that a click costs. */
@@ -40,7 +40,7 @@ export function hindranceOf(funds: Funds, nowMs: number): Hindrance | undefined 
   return spent > plannedNanos(funds.pacing, dailyBudgetNanos, nowMs) ? 'pacing' : undefined
 }
 
-/** Which share of the daily budget is meant to be spent by this part of the day. */
+/** Returns the share of the daily budget that is meant to be spent by this part of the day. */
 export function plannedShare(pacing: Pacing, partOfDay: number): number {
   if (pacing === 'asap') return 1
   return pacing === 'even' ? partOfDay : 1 - (1 - partOfDay) ** 2
@@ -68,7 +68,7 @@ const MOMENT_MS = 250
 export function adjustPace(pace: Pace | undefined, funds: Funds, nowMs: number): Pace {
   const spentNanos = spentOn(funds, nowMs)
   if (pace === undefined) return { share: FIRST_SHARE, sinceMs: nowMs, spentNanos }
-  // What was spent on another day says nothing of this one.
+  // Spending on another day says nothing about this one.
   if (spentNanos < pace.spentNanos) return { ...pace, sinceMs: nowMs, spentNanos }
   const elapsedMs = nowMs - pace.sinceMs
   if (elapsedMs < ADJUST_EVERY_MS || funds.dailyBudgetNanos === null) return pace

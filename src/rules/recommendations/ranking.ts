@@ -5,21 +5,21 @@ import type { OfferFacts } from './eligibility.ts'
  * computed here, from exact cosines.
  */
 export interface Candidate extends OfferFacts {
-  /** Of the word search; 0: found by its vector alone. */
+  /** The score of the word search; 0: found by its vector alone. */
   bm25: number
-  /** Of what was said and the offer's own text. */
+  /** Between what was said and the offer's own text. */
   cosine: number
-  /** Of what was said and the nearest hint of its campaign; -1: it has none. */
+  /** Between what was said and the nearest hint of its campaign; -1: it has none. */
   hintCosine: number
 }
 
 export interface Ranked<T extends Candidate = Candidate> {
   candidate: T
-  /** What the relevance gate looks at: the better of the offer's own cosine and its campaign's nearest hint. */
+  /** The value that the relevance gate checks: the better of the offer's own cosine and its campaign's nearest hint. */
   relevance: number
   /** Was that the hint? */
   isByHint: boolean
-  /** What orders them, 0 to 1. */
+  /** The value that orders them, 0 to 1. */
   fit: number
 }
 
@@ -52,8 +52,8 @@ export function rank<T extends Candidate>(candidates: readonly T[]): Ranked<T>[]
 }
 
 /**
- * Who takes part in the auction: what passes the relevance gate and is nearly as good as the best of it; of every
- * advertiser one, of every group of variants one.
+ * Returns the offers that take part in the auction: those that pass the relevance gate and are nearly as good as the best of
+ * them; one of every advertiser, and one of every group of variants.
  */
 export function contenders<T extends Candidate>(
   ranked: readonly Ranked<T>[],

@@ -3,7 +3,7 @@ import { outcomeWordsOf, type OutcomeKind } from './outcome-labels.ts'
 import type { Match, RecommendationOutcome } from './matching.ts'
 import type { Verdict } from './rehearsal.ts'
 
-/** What a rehearsal comes to: how many replies, for whom, why not, what it may earn, and what a person should look at. */
+/** The result of a rehearsal: how many replies, for whom, why not, what it may earn, and what a person should look at. */
 
 /** A recommendation that would have been shown, with what it would have stood under. */
 export interface Placement {
@@ -34,11 +34,11 @@ export interface RehearsalFigures {
     replies: number
   }[]
   advertisers: Counted[]
-  /** Of each offer, how often it would have been shown: its category is known to the store. */
+  /** How often each offer would have been shown: its category is known to the store. */
   offers: ReadonlyMap<string, number>
   /** Null: nothing would have been recommended. */
   clickPrice: { leastNanos: Nanos; meanNanos: Nanos; mostNanos: Nanos } | null
-  /** What all of them together would pay, if each was clicked once. */
+  /** The sum that all of them would pay, if each was clicked once. */
   pricesNanos: Nanos
   riskiest: (Placement & { risk: Risk })[]
 }
@@ -135,7 +135,7 @@ export function mostFrequent(counts: ReadonlyMap<string, number>): Counted[] {
     .slice(0, NAMED_MAX)
 }
 
-/** Of offers with their categories, those that were shown most, by the first words of the category. */
+/** Returns the categories whose offers were shown most, by the first words of the category. */
 export function categoriesOf(offers: ReadonlyMap<string, number>, categoryOf: ReadonlyMap<string, string>): Counted[] {
   const counts = new Map<string, number>()
   for (const [offer, replies] of offers) {
@@ -154,7 +154,7 @@ export const CLICKS_PER_THOUSAND = { few: 2, many: 20 } as const
 /** The publisher's part of a price, in hundredths of a percent, where the operator has set no other. The table has the same. */
 export const USUAL_SHARE_BPS = 7_000
 
-/** What a publisher's share of these prices comes to, at both ends. */
+/** Returns a publisher's share of these prices, at both ends. */
 export function earningsOf(pricesNanos: Nanos, shareBps: number): { fewNanos: Nanos; manyNanos: Nanos } {
   const at = (clicks: number) => (pricesNanos * BigInt(clicks) * BigInt(shareBps)) / 10_000_000n
   return { fewNanos: at(CLICKS_PER_THOUSAND.few), manyNanos: at(CLICKS_PER_THOUSAND.many) }

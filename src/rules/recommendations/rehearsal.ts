@@ -14,7 +14,7 @@ export type BusyReason = (typeof BUSY_REASONS)[number]
 
 /** How many conversations a rehearsal looks at, newest first. */
 export const REHEARSED_MAX = 10_000
-/** Of one conversation. What is longer could not be judged in time in a real call either. */
+/** For one conversation. Longer ones could not be judged in time in a real call either. */
 export const REHEARSED_MESSAGES_MAX = 400
 export const REHEARSED_BYTES_MAX = 64 * 1024
 
@@ -32,7 +32,7 @@ export interface KeptMessage {
 export interface RehearsedReply {
   /** How many turns were before it; the next one is its text. */
   before: number
-  /** Which of the conversation's replies it is; the first one is 1. */
+  /** The number of the reply in its conversation; the first one is 1. */
   turn: number
   /** Why its request can have none, by words alone. */
   gate: NoRecommendation | null
@@ -43,7 +43,7 @@ export interface RehearsedConversation {
   replies: readonly RehearsedReply[]
 }
 
-/** What a project allows, as far as it decides here. Amounts are text: it goes over a wire. */
+/** The settings of a project that decide here. Amounts are text, because they go over a wire. */
 export type RehearsalSettings = Pick<
   MonetizationSettings,
   'minRelevance' | 'firstTurn' | 'minTurnGap' | 'maxPerConversation'
@@ -54,7 +54,7 @@ export type RehearsalSettings = Pick<
   blockedDomains: readonly string[]
 }
 
-/** What it would have come to. */
+/** The outcome that a reply would have had. */
 export type Verdict =
   | { outcome: NoRecommendation }
   | {
@@ -104,7 +104,7 @@ export function repliesIn(kept: readonly KeptMessage[], settings: MonetizationSe
   return { turns: turns.slice(0, needed), replies, times, unread }
 }
 
-/** What a call asked for beside its messages is not kept: it is taken for a plain chat. */
+/** The fields of a call besides its messages are not kept: it is taken for a plain chat. */
 function gateOf(messages: Message[], settings: MonetizationSettings): NoRecommendation | undefined {
   const request = { model: '', messages } as unknown as ChatRequest
   return requestGate({ request, body: undefined, header: undefined, settings })

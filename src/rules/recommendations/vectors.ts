@@ -36,7 +36,7 @@ export function cosineInt8(left: Int8Array, right: Int8Array): number {
   return product / Math.sqrt(leftSquare * rightSquare)
 }
 
-/** Of two vectors of unit length. */
+/** For two vectors of unit length. */
 export function cosine(left: Float32Array, right: Float32Array): number {
   assert(left.length === right.length, 'vectors of two models are never compared')
   let product = 0

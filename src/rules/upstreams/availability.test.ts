@@ -16,7 +16,7 @@ import {
 
 const NOW = new Date('2026-11-14T09:47:00Z')
 
-/** Of several publishers, unless said otherwise. */
+/** With several publishers, unless told otherwise. */
 function measured(calls: number, failures: number, more: Partial<Measured> = {}): Measured {
   return { calls, failures, callers: 0b111n, failedFor: failures > 0 ? 0b11n : 0n, ...more }
 }

@@ -3,11 +3,11 @@ import { percentileOf } from '../billing/usage-counts.ts'
 import type { UpstreamErrorKind } from './blame.ts'
 
 /**
- * What is said in public of how models and providers answer: only what holds for everybody. What one publisher asks for, or
- * sends too little of, says nothing about a model; and no figure is shown that a handful of calls decides.
+ * The public account of how models and providers answer: only what holds for everyone. Anything that one publisher asks for,
+ * or sends too little of, says nothing about a model; and no figure is shown that a handful of calls decides.
  */
 
-/** What failed because of the request, or of how its answer was read, is neither a failure nor a success of a model. */
+/** Failures because of the request, or of how its answer was read, are neither a failure nor a success of a model. */
 export const CALLERS_OWN: readonly UpstreamErrorKind[] = ['rejected', 'model_failed', 'event_too_big', 'reader_stalled']
 
 export const SLOT_MS = 10 * MINUTE_MS
@@ -15,7 +15,7 @@ export const SLOT_MS = 10 * MINUTE_MS
 export const CALLS_MIN = 20
 export const DEGRADED_FROM = 0.1
 export const DOWN_FROM = 0.5
-/** Of a whole day: an hour without answers is 4% of it. */
+/** For a whole day: an hour without answers is 4% of it. */
 const DAY_DEGRADED_FROM = 0.03
 const DAY_DOWN_FROM = 0.25
 /** The roll-up is behind by seconds. What is older than this says nothing of now. */
@@ -57,7 +57,7 @@ export function failureRateOf({ calls, failures, callers, failedFor }: Measured)
   return isOnesOwn ? null : failures / calls
 }
 
-/** What a model does now: by what was asked last, or where that was too little by the last hour. */
+/** Returns how a model does now: by the newest calls or, where those are too few, by the last hour. */
 export function availabilityNow(newest: Measured, hour: Measured): Availability {
   const measured = newest.calls >= CALLS_MIN ? newest : hour
   return availabilityOf(measured, DEGRADED_FROM, DOWN_FROM)
@@ -69,7 +69,7 @@ export function availabilityOfDay(day: Measured): Availability {
 
 function availabilityOf(measured: Measured, degradedFrom: number, downFrom: number): Availability {
   if (measured.calls < CALLS_MIN) return 'few'
-  // What only one of several saw is not everybody's.
+  // A failure that only one of several callers saw is not everyone's.
   const rate = failureRateOf(measured) ?? 0
   if (rate >= downFrom) return 'down'
   return rate >= degradedFrom ? 'degraded' : 'up'

@@ -1,6 +1,6 @@
 import type { ReasoningEffort } from '../calls/chat-request.ts'
 
-/** What can go wrong at a provider, and whether its caller may have caused it. */
+/** The errors of a provider, and whether its caller may have caused them. */
 
 export type UpstreamErrorKind =
   | 'refused' // nothing listens there
@@ -58,7 +58,10 @@ export const BLAME: Readonly<Record<UpstreamErrorKind, Blame>> = {
   reader_stalled: 'nobody',
 }
 
-/** Whoever asks for thoughts can ask for so many that no time is enough: silence before the first token is then the asker's. */
+/**
+ * Callers that ask for thoughts can ask for so many that no time is enough: silence before the first token is then their own
+ * doing.
+ */
 export function isSilenceAskedFor(kind: UpstreamErrorKind, effort: ReasoningEffort = 'none'): boolean {
   return effort !== 'none' && (kind === 'first_token_timeout' || kind === 'total_timeout')
 }
@@ -66,7 +69,7 @@ export function isSilenceAskedFor(kind: UpstreamErrorKind, effort: ReasoningEffo
 /** A probe for everybody, by one publisher. */
 export interface Probe {
   publisherId: string
-  /** Whose probe failed last. */
+  /** The publisher whose probe failed last. */
   lastFailedOf: string | undefined
 }
 

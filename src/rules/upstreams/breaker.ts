@@ -11,7 +11,7 @@ export interface Breaker {
   failedInARow: number
   /** Answers that broke midway, since one was complete. */
   brokenInARow: number
-  /** What happened lately, oldest first. */
+  /** The latest attempts, oldest first. */
   seconds: readonly Second[]
   /** Undefined: closed. */
   open: { untilMs: number; times: number; isProbed: boolean } | undefined

@@ -6,8 +6,8 @@ const COOLDOWN_MS_MAX = MINUTE_MS
 const GUESS_MS = { first: 1_000, most: 30_000 }
 
 /**
- * What the provider says, if it says it. Otherwise a guess that doubles with each 429 in a row; `chance` (0 to 1) makes
- * it up to a half shorter, so that gateways that were refused together do not come back together.
+ * Returns the time that the provider names, if it names one. Otherwise a guess that doubles with each 429 in a row; `chance`
+ * (0 to 1) makes it up to a half shorter, so that gateways that were refused together do not come back together.
  */
 export function cooldownMs(retryAfterSeconds: number | undefined, inARow: number, chance: number): number {
   if (retryAfterSeconds !== undefined) return Math.min(Math.max(retryAfterSeconds * 1_000, 0), COOLDOWN_MS_MAX)

@@ -28,10 +28,10 @@ export interface Deployment {
   group: number
   weight: number
   unsupportedFields: ReadonlySet<string>
-  /** What its requests have beside what callers ask for. */
+  /** The fields that its requests have on top of what callers ask for. */
   extraBody: Record<string, unknown> | undefined
   timers: UpstreamTimers
-  /** What the provider asks of the operator, if that is known. */
+  /** The provider's price to the operator, if known. */
   cost: PerClass<bigint> | undefined
 }
 

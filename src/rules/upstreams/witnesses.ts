@@ -1,9 +1,9 @@
 import { MINUTE_MS } from '../durations.ts'
 
 /**
- * Who has used a provider's key lately, and whom it was refused to: for too many calls (429, 503, 529) or for want of
- * credit (402). One publisher can bring either upon itself, by a request that is larger than the provider's limit or dearer
- * than what is left on the account, and must not take the key from the others.
+ * The publishers that have used a provider's key lately, and those that it was refused to: for too many calls (429, 503, 529)
+ * or for want of credit (402). One publisher can bring either upon itself, by a request that is larger than the provider's
+ * limit or dearer than what is left on the account, and must not take the key from the others.
  */
 export interface Witnesses {
   /** The last to use it, and the last before that who is somebody else. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AdvertiserRole, AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import type { Db } from '../database.ts'
 
-/** Who may act for which advertiser. Their locks are those of publishers' teams: see holdTeam in members.ts. */
+/** The members of advertisers, who may act for them. Their locks are those of publishers' teams: see holdTeam in members.ts. */
 
 export interface AdvertiserMembership {
   id: string

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 
-/** Who changed what. The database numbers and chains the entries (functions/audit_log_chain.sql) and lets none be changed. */
+/** The audit log. The database numbers and chains its entries (functions/audit_log_chain.sql) and lets none be changed. */
 
 /** Stands for the publisher in entries about what belongs to none: no tenant can have this id, so none sees them. */
 export const INSTALLATION = '00000000-0000-0000-0000-000000000000'

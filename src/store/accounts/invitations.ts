@@ -4,7 +4,7 @@ import type { MemberRole } from '../../rules/accounts/roles.ts'
 import type { Db } from '../database.ts'
 import type { AdvertiserTenant, PublisherTenant } from '../tenancy.ts'
 
-/** Whose members somebody is invited to be one of. */
+/** The team that an invitation is to. */
 export type Team = Pick<PublisherTenant, 'publisherId'> | AdvertiserTenant
 export type InvitedRole = MemberRole | AdvertiserRole
 
@@ -61,7 +61,7 @@ export async function findInvitationTo(tx: Db, team: Team, email: string) {
     .executeTakeFirst()
 }
 
-/** Those that this member has sent, except to the roles that they may still invite to. Returns to whom they were. */
+/** Deletes a member's invitations, except to roles that they may still invite to. Returns the invited addresses. */
 export async function deleteInvitationsBy(
   tx: Db,
   team: Team,
@@ -86,7 +86,7 @@ export async function deleteInvitation(tx: Db, team: Team, id: string): Promise<
   return row?.role as InvitedRole | undefined
 }
 
-/** What an address was invited to and may still accept, across teams: not for a tenant's transaction. */
+/** Lists the invitations that an address may still accept, across teams: not for a tenant's transaction. */
 export async function listInvitationsTo(db: Db, email: string) {
   const rows = await db
     .selectFrom('invitations as i')
@@ -106,7 +106,7 @@ export async function listInvitationsTo(db: Db, email: string) {
   })
 }
 
-/** Those that ended so long ago that nobody asks for them any more. Returns how many. */
+/** Deletes invitations that ended so long ago that they are no longer asked for. Returns how many. */
 export async function expireInvitations(db: Db, keptMs: number, most: number): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from invitations where id in (

@@ -62,7 +62,7 @@ export async function closePublisher(db: Db, id: string): Promise<void> {
     .set({ activated_at: null, confirmation_awaited_from: null, trial_credit_nanos: 0n, email: null })
     .where('id', '=', id)
     .execute()
-  // Who accepted one would own what nobody can use.
+  // An invitation accepted after this would make its receiver the owner of something that cannot be used.
   await db.deleteFrom('invitations').where('publisher_id', '=', id).execute()
   const projects = db.selectFrom('projects').select('id').where('publisher_id', '=', id)
   await db.updateTable('key_pairs').set({ active: false }).where('project_id', 'in', projects).execute()

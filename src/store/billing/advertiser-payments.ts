@@ -3,7 +3,7 @@ import type { Nanos } from '../../rules/money.ts'
 import type { Db } from '../database.ts'
 import type { SettledReturns } from './payments.ts'
 
-/** What advertisers have paid, and what became of it. The balance itself: findAdvertiserBalance in wallets.ts. */
+/** Payments by advertisers, and what became of them. The balance itself: findAdvertiserBalance in wallets.ts. */
 
 export interface AdvertiserPayment {
   sessionId: string
@@ -88,7 +88,7 @@ export interface AdvertiserMovement {
   createdAt: Date
 }
 
-/** Of the transaction's advertiser, the newest first; clicks that were paid for are in listSpentByDay. */
+/** Lists the movements of the transaction's advertiser, newest first; clicks that were paid for are in listSpentByDay. */
 export async function listAdvertiserMovements(tx: Db, most: number): Promise<AdvertiserMovement[]> {
   const { rows } = await sql<AdvertiserMovement>`
     select id, kind, delta_nanos as "deltaNanos", reference, reason, created_at as "createdAt"
@@ -103,7 +103,7 @@ export interface SpentOnDay {
   spentNanos: Nanos
 }
 
-/** What the clicks of the last days have cost, today included; days without any are there, too. */
+/** Lists the cost of clicks on each of the last days, today included; days without any clicks are listed, too. */
 export async function listSpentByDay(tx: Db, advertiserId: string, days: number): Promise<SpentOnDay[]> {
   const { rows } = await sql<SpentOnDay>`
     select t.day::timestamp at time zone 'utc' as at, coalesce(sum(d.clicks), 0)::int4 as clicks,

@@ -16,7 +16,7 @@ export interface SubjectSums extends Subject {
 
 type Span = 'newest' | 'hour' | 'day'
 
-/** What was measured since each of these beginnings of slots; the day is the longest. */
+/** Sums what was measured since each of these moments, at which slots begin; the day is the longest span. */
 export async function sumAvailability(db: Db, since: Record<Span, Date>): Promise<SubjectSums[]> {
   const within = (span: Span) => sql`filter (where starts_at >= ${since[span]})`
   const measuredIn = (span: Span) => sql`json_build_object(${MEASURED(within(span))}) as ${sql.id(span)}`
@@ -30,7 +30,7 @@ export async function sumAvailability(db: Db, since: Record<Span, Date>): Promis
   )
 }
 
-/** What JSON can hold of it. */
+/** The measurements as JSON can hold them. */
 interface Told {
   calls: number
   failures: number
@@ -56,7 +56,7 @@ export async function listAvailabilityDays(db: Db, since: Date): Promise<Slot[]>
   return rows.map(slotOf)
 }
 
-/** Those with enough calls of which many failed; the index has no others. */
+/** Lists slots with enough calls of which many failed; the index has no others. */
 export async function listSlotsInTrouble(db: Db, since: Date): Promise<Slot[]> {
   const { rows } = await sql<Row>`
     select starts_at, kind, name, calls, failures, callers, failed_for from availability_slots

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { NOTHING_COUNTED, type BudgetState, type LimitScope, type RateState } from '../../rules/billing/limits.ts'
 import type { Db } from '../database.ts'
 
-/** Whose limits they are. */
+/** The subject that limits hold for. */
 export interface LimitSubject {
   scope: LimitScope
   /** The id of the publisher, project, key pair or end user. Of `end_users`: the project's. */
@@ -67,7 +67,7 @@ export async function findLimits(db: Db, subjects: readonly Pick<LimitSubject, '
 export interface Credits {
   balance: bigint
   held: bigint
-  /** Of the project itself, which its wallet counts. */
+  /** The rates of the project itself, which its wallet counts. */
   rates: RateState
 }
 
@@ -94,7 +94,7 @@ export async function findCredits(db: Db, projectId: string): Promise<Credits | 
   return { balance, held, rates }
 }
 
-/** What has been counted for these subjects, as of now, beside the limits that hold for them. */
+/** Reads what has been counted for these subjects, as of now, with the limits that hold for them. */
 async function findLimitStates(db: Db, subjects: readonly Pick<LimitSubject, 'scope' | 'subject'>[]) {
   if (subjects.length === 0) return []
   return db
@@ -106,13 +106,13 @@ async function findLimitStates(db: Db, subjects: readonly Pick<LimitSubject, 'sc
     .execute()
 }
 
-/** What is set for a subject itself, and what holds for it beside what was counted. */
+/** The limits that are set for a subject itself, and those that hold for it, with what was counted. */
 export interface CountedLimits {
   own: LimitValues
   state: RateState & BudgetState
 }
 
-/** Of subjects of one project, in the order asked. Whatever was never counted has everything left. */
+/** Returns the limits of subjects of one project, in the order asked. A subject that was never counted has everything left. */
 export async function findCountedLimits(
   db: Db,
   projectId: string,

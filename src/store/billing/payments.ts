@@ -3,7 +3,7 @@ import type { Nanos } from '../../rules/money.ts'
 import type { PaymentReturn } from '../../rules/billing/payments.ts'
 import type { Db } from '../database.ts'
 
-/** What was asked to be paid, what became of it, and what the provider has given back since. */
+/** Payments that were asked for, what became of them, and what the provider has given back since. */
 
 export interface NewPayment {
   sessionId: string
@@ -126,7 +126,7 @@ export async function noteProblem(tx: Db, sessionId: string, problem: string): P
  */
 export async function rememberReturn(tx: Db, back: PaymentReturn, reinstated: boolean): Promise<boolean> {
   const { id, paymentIntent, kind, amount, toldAt, stage } = back
-  // Of two that differ only in what they say, the one counts that takes: so their order does not matter either.
+  // If two reports differ only in what they say, the one that takes money back counts: so their order does not matter either.
   const { rows } = await sql`
     insert into payment_returns as r (id, payment_intent, kind, amount_nanos, told_at, stage, reinstated)
     values (${id}, ${paymentIntent}, ${kind}, ${amount}, ${toldAt}, ${stage}, ${reinstated})
@@ -142,7 +142,7 @@ export async function rememberReturn(tx: Db, back: PaymentReturn, reinstated: bo
 }
 
 export interface SettledReturns {
-  /** What was taken back of the wallet, of which this much is owed. */
+  /** The amount taken back from the wallet; `owed` is the part of it that the wallet did not have. */
   taken: Nanos
   owed: Nanos
   /** More than was left of the credit: the operator's loss. Below zero: so much of a loss was made good. */

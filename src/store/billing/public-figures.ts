@@ -3,7 +3,7 @@ import { LATENCY_COUNTS } from '../../rules/billing/usage-counts.ts'
 import type { Db } from '../database.ts'
 import { sumArrays } from './usage.ts'
 
-/** What strangers are told of all calls together. The worker adds it up; the console sees nothing but the result. */
+/** The figures about all calls together that are public. The worker adds them up; the console sees nothing but the result. */
 export interface PublicFigures {
   calls: number | null
   firstTokenMs: number | null

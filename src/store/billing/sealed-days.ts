@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Finding } from '../../rules/billing/invariants.ts'
 import type { Db } from '../database.ts'
 
-/** What a day of charges came to when it was sealed: migrations/0025_sealed_days.sql. */
+/** The totals of a day of charges when it was sealed: migrations/0025_sealed_days.sql. */
 export interface Seal {
   charges: number
   fingerprint: bigint

@@ -7,20 +7,20 @@ import type { RecommendationOutcome } from '../../rules/recommendations/matching
 import type { Nanos } from '../../rules/money.ts'
 
 /**
- * What is remembered of a call, as far as it becomes known along the way. A new fact is a field here, a line where it becomes
- * known (`call.facts`), and a column in ledger_settle: everything between passes facts on without naming them.
+ * The facts that are remembered of a call, as far as they become known along the way. A new fact is a field here, a line where
+ * it becomes known (`call.facts`), and a column in ledger_settle: everything between passes facts on without naming them.
  */
 export interface CallFacts {
   streamed: boolean
   attempts: Attempt[]
-  /** Who was sent the prompt and has not failed since. */
+  /** The deployment that was sent the prompt and has not failed since. */
   deploymentId?: string | undefined
   firstTokenMs?: number
   finishReason?: FinishReason
   errorCode?: string
   /** Why its reply has a recommendation, or none. Undefined: its project wants none. */
   recommendationOutcome?: RecommendationOutcome | undefined
-  /** What was wrong with the provider's report of its usage, and that report, as it was. */
+  /** The faults in the provider's report of its usage, and that report, as it was. */
   anomalies?: readonly Anomaly[]
   reported?: Usage | undefined
 }
@@ -44,7 +44,7 @@ export interface Settlement extends CallFacts {
   status: number
   durationMs: number
   hasIdempotencyKey: boolean
-  /** What a retry with the same Idempotency-Key is answered with; stored in the statement that charges. */
+  /** The answer to a retry with the same Idempotency-Key; stored in the statement that charges. */
   result?: string | undefined
 }
 
@@ -52,13 +52,13 @@ export interface Settlement extends CallFacts {
 export interface Attempt {
   deployment: string
   provider: string
-  /** Of a call that names several. */
+  /** For a call that names several. */
   model?: string
   /** The name of the provider's key, for the operator only. */
   key?: string
   ms: number
   /** Undefined: it answered. */
   failed: string | undefined
-  /** What the provider asks of the operator for it; text, because it is stored as JSON. Undefined: not known. */
+  /** The amount that the provider charges the operator for it; text, because it is stored as JSON. Undefined: not known. */
   costNanos?: string
 }

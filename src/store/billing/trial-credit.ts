@@ -16,14 +16,14 @@ export async function grantTrialCredit(tx: Db, projectId: string): Promise<boole
   return due !== undefined && grant(tx, due)
 }
 
-/** Of publishers that were activated, or vouched for, after that. Returns how many were decided on. */
+/** Grants it to publishers activated, or vouched for, after their domain was verified. Returns how many were decided on. */
 export async function grantDueTrialCredits(db: Db, most: number): Promise<number> {
   const due = await listDueTrials(db, most)
   for (const one of due) await grant(db, one)
   return due.length
 }
 
-/** Of each publisher, its sandbox; where it has and had none, the first project with a verified domain. */
+/** Lists, for each publisher, its sandbox; where it has and had none, the first project with a verified domain. */
 async function listDueTrials(db: Db, most: number, projectId?: string): Promise<DueTrial[]> {
   const query = db
     .selectFrom('publishers as p')

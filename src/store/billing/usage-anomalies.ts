@@ -19,7 +19,7 @@ export interface AnomalySearch {
   provider?: string | undefined
 }
 
-/** What each provider did, and to whom most of it happened. */
+/** Sums what each provider did, and names the project to which most of it happened. */
 export async function sumAnomalies(db: Db, { sinceMs, projectId, provider }: AnomalySearch): Promise<AnomalySum[]> {
   const { rows } = await sql<AnomalySum>`
     with by_project as (

@@ -30,7 +30,7 @@ export const COUNTS = ['outcomes', 'statuses', 'first_tokens', 'durations'] as c
 const KEY = ['project_id', 'starts_at', 'model_id', 'key_pair_id', 'price_version_id'] as const
 const TOKENS = TOKEN_COLUMNS.names
 
-/** What a call contributes, from a charge `m` and its call `c`. */
+/** The columns that a call contributes, from a charge `m` and its call `c`. */
 const FACTS = sql`m.project_id, m.model_id, m.key_pair_id, m.price_version_id, time_of_id(m.id) as began_at,
   c.conversation_id, c.end_user_id, ${list(TOKENS.map((column) => sql.ref(`m.${column}`)))}, m.charged_nanos, m.usage_nanos, m.outcome, c.status, c.streamed,
   c.attempts, ${bucketOf('c.first_token_ms')} as first_token_bucket, ${bucketOf('c.duration_ms')} as duration_bucket`

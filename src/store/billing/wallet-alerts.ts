@@ -13,7 +13,7 @@ export async function findAlert(db: Db, projectId: string): Promise<Nanos | unde
   return row?.threshold_nanos
 }
 
-/** Whose balance is below already knows it: only the next fall is told. */
+/** Sets the threshold. An owner whose balance is below it already knows: only the next fall is reported. */
 export async function setAlert(tx: Db, projectId: string, threshold: Nanos): Promise<void> {
   await sql`
     insert into wallet_alerts (project_id, threshold_nanos, told_at)
@@ -28,7 +28,7 @@ export async function deleteAlert(tx: Db, projectId: string): Promise<void> {
   await tx.deleteFrom('wallet_alerts').where('project_id', '=', projectId).execute()
 }
 
-/** Who has enough again is told again when it falls. */
+/** Makes wallets that have enough again due for an alert at their next fall. */
 export async function rearmAlerts(db: Db): Promise<void> {
   await sql`update wallet_alerts a set told_at = null from wallets w
     where w.project_id = a.project_id and a.told_at is not null and w.balance_nanos >= a.threshold_nanos`.execute(db)

@@ -12,13 +12,13 @@ import type { Db } from '../database.ts'
  */
 export interface LedgerRow {
   kind: LedgerKind
-  /** Of the transfer; the same for every day of usage. */
+  /** The id of the transfer; the same for every day of usage. */
   id: string
   /** Microseconds since 1970, as the store counts them: two transfers may be closer than a millisecond. */
   atUs: bigint
   delta: Nanos
   balanceAfter: Nanos
-  /** Of a day of usage. */
+  /** Null unless the row is a day of usage. */
   calls: bigint | null
   reference: string | null
   reason: string | null
@@ -147,7 +147,7 @@ function sumOfTransfers(
     ${to ? sql`and t.created_at < ${to}` : sql``}), 0)`
 }
 
-/** What was charged from the beginning of that day on, as far as it is rolled up. */
+/** Sums the charges from the beginning of that day on, as far as they are rolled up. */
 export async function sumChargedSince(db: Db, projectId: string, since: Date): Promise<Nanos> {
   const { rows } = await sql<{ charged: Nanos }>`
     select coalesce(sum(charged_nanos), 0)::int8 as charged from usage_days

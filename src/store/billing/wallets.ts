@@ -14,7 +14,7 @@ export async function findWallet(db: Db, projectId: string) {
   return db.selectFrom('wallets').selectAll().where('project_id', '=', projectId).executeTakeFirst()
 }
 
-/** What all projects of a publisher owe together, also those that were deleted. */
+/** Sums what all projects of a publisher owe together, including those that were deleted. */
 export async function sumOwed(db: Db, publisherId: string): Promise<Nanos> {
   const { rows } = await sql<{ owed: Nanos }>`
     select coalesce(sum(w.owed_nanos), 0)::int8 as owed from projects p join wallets w on w.project_id = p.id
@@ -127,7 +127,7 @@ export async function findTransfer(db: Db, id: string) {
   return db.selectFrom('transfers').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** What a call or a transfer has come to for a wallet, with everything that has corrected it since. */
+/** Returns the effect that a call or a transfer has had on a wallet, with everything that has corrected it since. */
 export async function effectOf(db: Db, projectId: string, id: string): Promise<Nanos> {
   const { rows } = await sql<{ effect: Nanos }>`select ledger_effect(${projectId}, ${id}) as effect`.execute(db)
   return rows[0]?.effect ?? 0n

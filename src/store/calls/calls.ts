@@ -66,7 +66,7 @@ export interface CallSearch {
   budget?: Budget
 }
 
-/** What a search may cost before it stops and says how far it came. */
+/** The cost at which a search stops and says how far it came. */
 export interface Budget {
   rowsPerStatement: number
   ms: number

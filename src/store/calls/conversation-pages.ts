@@ -136,7 +136,7 @@ export interface CallOfMessage {
   charged: bigint
 }
 
-/** What the calls that brought these messages came to. A call that still runs is not among them. */
+/** Returns the calls that brought these messages, with their charges. A call that still runs is not among them. */
 export async function listCallsOfMessages(
   db: Db,
   projectId: string,

@@ -4,8 +4,8 @@ import { inTransaction, type Db, type Tx } from '../database.ts'
 import type { ConversationKey } from './conversations.ts'
 
 /**
- * What is left of conversations when their text is gone: the row, the digests of messages, and sums. A deleted one keeps its
- * id for as long as its project is there, so that it answers 404.
+ * Counts of the forgotten remains of conversations whose text is gone: rows, digests of messages, and sums. A deleted
+ * conversation keeps its id for as long as its project exists, so that it answers 404.
  */
 export interface Forgotten {
   conversations: number
@@ -79,7 +79,7 @@ interface Step {
 
 const FIRST: ConversationKey = { projectId: FIRST_UUID, id: '' }
 
-/** Of the next conversations after a place: forgets messages that were stored so long ago and have no text any more. */
+/** Forgets, in the next conversations after a place, messages that were stored this long ago and no longer have text. */
 export async function forgetOldMessages(
   db: Db,
   after: ConversationKey | undefined,
@@ -104,7 +104,7 @@ export async function forgetOldMessages(
   return stepFrom(from, rows[0], most)
 }
 
-/** Of the next conversations after a place: erases what those that were deleted by an older version still have. */
+/** Erases, in the next conversations after a place, what is left in those that an older version deleted. */
 export async function eraseLeftovers(db: Db, after: ConversationKey | undefined, most: number): Promise<Step> {
   const from = after ?? FIRST
   const { rows } = await sql<Looked>`
@@ -125,8 +125,8 @@ function stepFrom(from: ConversationKey, last: Looked | undefined, most: number)
 }
 
 /**
- * Of the next sums after a place: erases those without a conversation. Such are left by a call that is added up after its
- * conversation was deleted, or whose conversation could not be stored; it may still be on its way for a day.
+ * Erases, among the next sums after a place, those without a conversation. Such sums are left by a call that is added up after
+ * its conversation was deleted, or whose conversation could not be stored; the conversation may still be on its way for a day.
  */
 export async function forgetLostSums(db: Db, after: ConversationKey | undefined, most: number): Promise<Step> {
   const from = after ?? FIRST

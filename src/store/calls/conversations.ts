@@ -15,7 +15,7 @@ export interface KnownConversation {
   opening: Opening | undefined
 }
 
-/** What is known of these, in the order asked. */
+/** Returns what is known of these conversations, in the order asked. */
 export async function findConversations(db: Db, keys: readonly ConversationKey[]): Promise<KnownConversation[]> {
   const { rows } = await sql<{ deleted: boolean; messages: number | null; digest: Buffer | null }>`
     select c.deleted_at is not null as deleted, c.opening_messages as messages, c.opening_digest as digest
@@ -40,23 +40,18 @@ export interface Turn {
   opening?: Opening | undefined
 }
 
+/** The rough size of a message's row without its text: its places in the indexes and the digests of its words. */
+export const BYTES_PER_MESSAGE = 600
+
 /**
  * Adds one call to its conversation: only messages not seen before. The text of a conversation that was deleted
- * meanwhile is not brought back.
+ * meanwhile is not brought back. Returns how many bytes were added.
  */
-export async function recordTurn(db: Db, turn: Turn): Promise<void> {
+export async function recordTurn(db: Db, turn: Turn): Promise<number> {
   const { projectId, id } = turn.conversation
   const { messages: openingMessages = null, digest: openingDigest = null } = turn.opening ?? {}
   const keepsText = turn.retentionDays > 0
-  const messages = JSON.stringify(
-    turn.messages.map(({ digest, occurrence, message: { role, ...content } }) => ({
-      digest: digest.toString('hex'),
-      occurrence,
-      role,
-      content: keepsText ? withoutNul(content) : null,
-    })),
-  )
-  await sql`
+  const { rows } = await sql<{ bytes: number }>`
     with conversation as (
       insert into conversations as c (project_id, id, calls, opening_messages, opening_digest)
       values (${projectId}, ${id}, 1, ${openingMessages}, ${openingDigest})
@@ -65,17 +60,35 @@ export async function recordTurn(db: Db, turn: Turn): Promise<void> {
         opening_digest = coalesce(excluded.opening_digest, c.opening_digest)
       where c.deleted_at is null
       returning c.id
+    ), sent as materialized (
+      select decode(m.digest, 'hex') as digest, m.occurrence, m.role, m.content
+      from conversation, json_to_recordset(${jsonOf(turn.messages, keepsText)})
+        as m (digest text, occurrence int, role text, content json)
+    ), added as (
+      insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id, content_expires_at)
+      select ${projectId}, ${id}, digest, occurrence, role, content, ${turn.callId},
+        case when ${keepsText} then now() + ${turn.retentionDays} * interval '1 day' end
+      from sent
+      on conflict do nothing
+      returning digest, occurrence
     )
-    insert into messages (project_id, conversation_id, digest, occurrence, role, content, call_id, content_expires_at)
-    select ${projectId}, ${id}, decode(m.digest, 'hex'), m.occurrence, m.role, m.content, ${turn.callId},
-      case when ${keepsText} then now() + ${turn.retentionDays} * interval '1 day' end
-    from conversation, json_to_recordset(${messages}) as m (digest text, occurrence int, role text, content json)
-    on conflict do nothing`.execute(db)
+    select coalesce(sum(${BYTES_PER_MESSAGE} + coalesce(octet_length(content::text), 0)), 0)::float8 as bytes
+    from added join sent using (digest, occurrence)`.execute(db)
+  return rows[0]?.bytes ?? 0
+}
+
+/** Put together by hand: a text of megabytes is written as JSON once, and not read again. */
+function jsonOf(messages: readonly SeenMessage[], keepsText: boolean): string {
+  const written = messages.map(({ digest, occurrence, message: { role, ...content } }) => {
+    const head = JSON.stringify({ digest: digest.toString('hex'), occurrence, role }).slice(0, -1)
+    return `${head},"content":${keepsText ? withoutNul(JSON.stringify(content)) : null}}`
+  })
+  return `[${written.join(',')}]`
 }
 
 /** PostgreSQL cannot store NUL, and a model's reply may contain one. */
-function withoutNul(content: unknown): unknown {
-  return JSON.parse(JSON.stringify(content).replaceAll('\\u0000', '\\ufffd'))
+function withoutNul(json: string): string {
+  return json.replaceAll('\\u0000', '\\ufffd')
 }
 
 /**

@@ -27,7 +27,7 @@ export interface EndUserPlace {
   id: string
 }
 
-/** Those that were seen last come first. */
+/** Lists end users, the most recently seen first. */
 export async function listEndUsers(
   db: Db,
   projectId: string,
@@ -41,7 +41,7 @@ export async function listEndUsers(
 /** Part of a label is looked for among this many of those that were seen last. An id is found whenever that was. */
 const SEARCHED_MAX = 5_000
 
-/** Those with one of these ids, and those whose label has this text in it. */
+/** Finds end users with one of these ids, and those whose label has this text in it. */
 export async function searchEndUsers(
   db: Db,
   projectId: string,

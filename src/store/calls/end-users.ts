@@ -4,7 +4,7 @@ import type { Db, Tx } from '../database.ts'
 import { deleteMetadataOfEndUser } from './metadata.ts'
 import { keyedDigest } from '../../rules/keyed-digest.ts'
 
-/** What stands for the publisher's own id everywhere: a keyed digest, another one in each project. */
+/** The id that replaces the publisher's own everywhere: a keyed digest, another one in each project. */
 export function endUserDigestOf(key: Buffer, projectId: string, endUser: string): string {
   return uuidOf(keyedDigest(key).update(`${projectId}/${endUser}`).digest())
 }

@@ -4,7 +4,7 @@ import type { Db } from '../database.ts'
 export interface Claim {
   projectId: string
   keyPairId: string
-  /** Of a call that was made with the secret of a browser session. */
+  /** For a call that was made with the secret of a browser session. */
   sessionId?: string | undefined
   keyDigest: Buffer
   bodyDigest: Buffer

@@ -38,7 +38,7 @@ export async function countIgnoredFields(db: Db, fields: readonly IgnoredField[]
   })
 }
 
-/** Of the days that are kept, those that were sent last first. */
+/** Lists the fields of the days that are kept, the most recently sent first. */
 export async function listIgnoredFields(
   db: Db,
   projectId: string,

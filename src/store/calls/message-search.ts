@@ -43,7 +43,7 @@ export async function searchMessages(tx: Db, projectId: string, search: MessageS
   }
 }
 
-/** Of the next conversations after a place: gives words to messages that were stored before there were any. */
+/** Adds words, in the next conversations after a place, to messages that were stored before there were any. */
 export async function addMissingWords(
   db: Db,
   after: ConversationKey | undefined,

@@ -3,14 +3,14 @@ import { FIRST_UUID, LAST_UUID } from '../../platform/uuid.ts'
 import { digestOfLong, type MetadataPair } from '../../rules/calls/metadata.ts'
 import type { Db, Tx } from '../database.ts'
 
-/** What publishers send along with their calls. It is content of theirs, and goes when the text of conversations does. */
+/** The metadata that publishers send along with a call. It is their content, and goes when the text of conversations does. */
 export interface CallMetadata {
   projectId: string
   callId: string
   conversationId: string | undefined
   endUserId: string | undefined
   pairs: readonly MetadataPair[]
-  /** Of the project, for its text: at least 1. */
+  /** The days for which the project keeps its text: at least 1. */
   retentionDays: number
   /** Sent again: the end user was there before. */
   hadEndUser?: boolean
@@ -24,9 +24,9 @@ export interface LockedCall {
 }
 
 /**
- * What belongs to a conversation that was deleted meanwhile is not brought back, nor to an end user who is being erased: their
- * rows are locked, so that erasing happens before, and is seen, or after, and takes this with it. Waits for nobody: a row that
- * somebody else has locked keeps back its own calls, which are returned, to be sent again.
+ * Stores metadata, but does not bring back that of a conversation that has been deleted since, nor of an end user who is being
+ * erased: their rows are locked, so that erasing happens before, and is seen, or after, and takes this with it. Waits for no
+ * lock: a row that another transaction has locked keeps back its own calls, which are returned, to be sent again.
  */
 export async function insertMetadata(db: Db, calls: readonly CallMetadata[]): Promise<LockedCall[]> {
   const pairs = calls.flatMap((call) =>
@@ -94,7 +94,7 @@ export function conditionsOfValue(value: string): RawBuilder<unknown>[] {
   return digest === undefined ? [isItself] : [sql`t.value = ${digest} and t.long_value = ${value}`, isItself]
 }
 
-/** Of some calls of a project, each with its pairs by key. Those without any are not in it. */
+/** Returns the pairs of each of some calls of a project, ordered by key. Calls without any are not in the map. */
 export async function findMetadata(
   db: Db,
   projectId: string,

@@ -133,7 +133,10 @@ export async function forgetRefusedRequests(db: Db, keptMs: number, most: number
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Of projects that were deleted. A gateway that has not heard of it yet may add some later, so it is done more than once. */
+/**
+ * Deletes the requests of deleted projects. A gateway that does not know of the deletion yet may add some later, so it is done
+ * more than once.
+ */
 export async function forgetRefusedOfDeleted(db: Db, keptMs: number, most: number): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from refused_requests where id in (

@@ -112,7 +112,7 @@ export function kindOf({ kind }: Pick<Selectable<Models>, 'kind'>): ModelKind {
   return kind as ModelKind
 }
 
-/** What makes vectors does not reason. */
+/** Models that make vectors do not reason. */
 const THOUGHTLESS: Figures = { ...NO_FIGURES, reasoning: 0 }
 
 type FigureRow = Pick<Selectable<Models>, 'image_tokens' | 'file_tokens' | 'tool_tokens' | 'reasoning_tokens'>

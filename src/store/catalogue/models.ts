@@ -133,7 +133,7 @@ export interface NewDeployment {
   firstTokenTimeoutMs?: number
   idleTimeoutMs?: number
   totalTimeoutMs?: number
-  /** What the provider asks of the operator, if that is known. */
+  /** The provider's own prices, which the operator pays, if they are known. */
   cost?: PerClass<bigint>
 }
 

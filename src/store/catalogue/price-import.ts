@@ -9,7 +9,7 @@ import { figureColumns } from './models.ts'
 
 export interface PriceImport {
   changes: readonly ModelChange[]
-  /** What is added to the unsupported fields of routes that are there. */
+  /** Additions to the unsupported fields of routes that are there. */
   fields: readonly FieldAddition[]
   effectiveFrom: Date
   /** The name of the file. */

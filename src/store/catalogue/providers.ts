@@ -132,7 +132,7 @@ export interface ProviderAbilities {
   unsupportedFields: string[]
 }
 
-/** What of each provider may be told to publishers: needs no right to read where it is or how one signs in there. */
+/** Lists what publishers may be told of each provider: needs no right to read where it is or how one signs in there. */
 export async function listProviderAbilities(db: Db): Promise<ProviderAbilities[]> {
   const { rows } = await sql<ProviderAbilities>`
     select id, kind, array(select jsonb_array_elements_text(unsupported_fields)) as "unsupportedFields"

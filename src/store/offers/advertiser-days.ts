@@ -4,8 +4,8 @@ import type { Db } from '../database.ts'
 import { addUpInMemory } from '../planner.ts'
 
 /**
- * What advertisers are told, by day: recommendations that were delivered, and clicks by verdict. A row counts what was written down
- * between two moments that no open transaction can write into any more, so everything is counted once.
+ * The figures that advertisers see, by day: recommendations that were delivered, and clicks by verdict. A row counts what was
+ * written down between two moments that no open transaction can still write into, so everything is counted once.
  */
 const ONE_AT_A_TIME = 'advertiser days'
 /** An id is made when its call begins, which may be an hour before it is written; and clocks of gateways differ. */
@@ -43,7 +43,7 @@ async function findBeginning(tx: Db): Promise<Date | undefined> {
 interface Written {
   from: Date
   to: Date
-  /** Of clicks that were taken back and of conversions, which are counted beside the click that they are about. */
+  /** The beginning for clicks that were taken back and for conversions, which are counted with the click that they are about. */
   changesFrom: Date
 }
 
@@ -61,7 +61,7 @@ async function addWritten(tx: Db, { from, to, changesFrom }: Written): Promise<v
       union all
       select k.advertiser_id, k.campaign_id, k.offer_id, r.hint, time_of_id(k.id), k.verdict, k.price_nanos
       from clicks k left join recommendations r on r.id = k.recommendation_id
-      -- What a publisher tries out is nothing to an advertiser.
+      -- A publisher's test clicks mean nothing to an advertiser.
       where k.written_at > ${from} and k.written_at <= ${to} and k.verdict <> 'test'
       union all
       select k.advertiser_id, k.campaign_id, k.offer_id, r.hint, time_of_id(k.id), 'reversed', k.price_nanos
@@ -139,7 +139,8 @@ export async function sumAdvertiserDays(db: Db, asked: ReportAsked): Promise<Rep
               where ${within} and d.dimension = ${dimension} and d.event = 'serve' group by 1`
       }
     ), shown as materialized (
-      select key::text, times from served where times >= ${servesMin} order by times desc, 1 limit ${most}
+      select key::text, times from (
+        select key, times from served where times >= ${servesMin} order by times desc, key limit ${most}) most_served
     ), details as materialized (
       select key, 'serve' as event, times, 0 as spent_nanos from shown
       union all
@@ -161,7 +162,7 @@ export async function sumAdvertiserDays(db: Db, asked: ReportAsked): Promise<Rep
   return rows
 }
 
-/** Of each month, what was served until the end of its last day within the span, less what was before the first. */
+/** Adds up, for each month, what was served until the end of its last day within the span, less what was before the first. */
 function offersServed({ advertiserId, campaignId, from, to }: ReportAsked): RawBuilder<unknown> {
   return sql`
     select m.offer_id as key, sum(
@@ -178,7 +179,7 @@ export async function readAdvertiserDaysThrough(db: Db): Promise<Date | null> {
   return through
 }
 
-/** What people call them, where they are still there. */
+/** Returns the names of campaigns or offers, by id, where they still exist. */
 export async function namesOf(db: Db, by: 'campaign' | 'offer', ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const rows =

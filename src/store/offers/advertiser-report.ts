@@ -13,7 +13,7 @@ export interface AdvertiserReport {
   through: Date | null
 }
 
-/** What an advertiser is told, by what it asks for. The same in the console and at the command line. */
+/** Reads the report that an advertiser asks for. The same in the console and at the command line. */
 export async function readAdvertiserReport(db: Db, asked: Omit<ReportAsked, 'servesMin'>): Promise<AdvertiserReport> {
   const { by } = asked
   // A month is kept for as long as one of its days. Days that are forgotten are not told.

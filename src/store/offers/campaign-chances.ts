@@ -22,7 +22,7 @@ export async function addChances(db: Db, counted: readonly CampaignChances[]): P
       contended = c.contended + excluded.contended, won = c.won + excluded.won`.execute(db)
 }
 
-/** Of the last days, today included. A campaign that had none is not there. */
+/** Sums the chances of the last days, today included. A campaign that had none is not in the map. */
 export async function readChances(db: Db, campaignIds: readonly string[], days: number): Promise<Map<string, Chances>> {
   const { rows } = await sql<CampaignChances>`
     select campaign_id as "campaignId", sum(open)::int8 as open, sum(fitted)::int8 as fitted,

@@ -8,7 +8,7 @@ export interface FundsRow extends Omit<Funds, 'dayMs'> {
   day: Date
 }
 
-/** Of campaign `c`, beside FUNDS_TABLES. */
+/** The columns for campaign `c`, for use with FUNDS_TABLES. */
 export const FUNDS = sql`c.pacing, c.bid_nanos as "bidNanos", c.daily_budget_nanos as "dailyBudgetNanos",
   c.total_budget_nanos as "totalBudgetNanos", coalesce(w.balance_nanos, 0) as "balanceNanos",
   coalesce(t.spent_nanos, 0) as "spentNanos", coalesce(d.spent_nanos, 0) as "spentTodayNanos",
@@ -18,7 +18,7 @@ export const FUNDS_TABLES = sql`left join advertiser_wallets w on w.advertiser_i
   left join campaign_totals t on t.campaign_id = c.id
   left join campaign_days d on d.campaign_id = c.id and d.day = (now() at time zone 'utc')::date`
 
-/** Of those that there are, by their ids. */
+/** Returns the funds of those campaigns that exist, by their ids. */
 export async function readFunds(db: Db, campaignIds: readonly string[]): Promise<Map<string, Funds>> {
   const { rows } = await sql<FundsRow & { id: string }>`
     select c.id, ${FUNDS} from campaigns c ${FUNDS_TABLES} where c.id = any (${campaignIds}::uuid[])`.execute(db)

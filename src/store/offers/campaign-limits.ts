@@ -10,7 +10,7 @@ export interface Limited {
   limit: CampaignLimit | undefined
 }
 
-/** What these campaigns could spend, and what keeps them from being recommended more often. */
+/** Returns what these campaigns could spend, and what keeps them from being recommended more often. */
 export async function readLimits(db: Db, campaignIds: readonly string[], nowMs: number): Promise<Map<string, Limited>> {
   const funds = await readFunds(db, campaignIds)
   const chances = await readChances(db, campaignIds, CHANCES_DAYS)

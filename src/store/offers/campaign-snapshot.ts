@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { FUNDS, FUNDS_TABLES, type FundsRow } from './campaign-funds.ts'
 
-/** What decides whether an offer takes part, and can change at any moment without a change of the offer. */
+/** The facts that decide whether an offer takes part, and can change at any moment without a change of the offer. */
 export interface CampaignSnapshot {
   /** The operator's switch for the whole installation. */
   isOn: boolean

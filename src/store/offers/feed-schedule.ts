@@ -143,7 +143,7 @@ export interface DueFeed extends FeedSource {
   advertiser: string
   /** The advertiser's. */
   domain: string
-  /** What the server said of the file that was published last. */
+  /** The headers that the server sent with the file that was published last. */
   etag: string | null
   lastModified: string | null
   failures: number
@@ -157,7 +157,7 @@ export interface Claiming {
   busy: readonly string[]
 }
 
-/** Who claims one has it for the lease: of a worker that died, another one takes it then. One of each advertiser. */
+/** Claims due feeds for the lease, one of each advertiser. If a worker dies, another takes its feeds when the lease ends. */
 export async function claimDueFeeds(db: Db, { most, leaseMs, busy }: Claiming): Promise<DueFeed[]> {
   const { rows } = await sql<DueFeed>`
     update feeds f set next_fetch_at = now() + ${leaseMs} * interval '1 ms'

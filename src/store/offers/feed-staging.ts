@@ -110,7 +110,7 @@ export interface Publishing {
   /** The share of a feed's offers that a run may take away without being asked. */
   removedShareMax: number
   rejectionsMax: number
-  /** Of each kind, after a dry run. */
+  /** For each kind, after a dry run. */
   changesMax: number
   isDryRun: boolean
   isRemovalConfirmed: boolean
@@ -123,17 +123,17 @@ export interface PublishResult {
   /** Offers that the feed had. */
   live: number
   counts: RunCounts
-  /** Of those that would be recommended, how many a person has to look at first. */
+  /** The number of offers that would be recommended, but that a person has to look at first. */
   pending: number
   rejections: Rejection[]
   /** The first of each kind, after a dry run; otherwise none. */
   changes: StagedChange[]
 }
 
-/** What a run would do with one offer. */
+/** The change that a run would make to one offer. */
 export interface StagedChange {
   kind: 'added' | 'changed' | 'removed'
-  /** Of the file; null for what is not in it. */
+  /** The row in the file; null for an offer that is not in it. */
   row: number | null
   item: string
   title: string
@@ -157,7 +157,7 @@ export async function publishStaged(connection: Db, options: Publishing): Promis
     const isPublished = !isTooMuch && !options.isDryRun
     if (isPublished) {
       await applyStaged(tx, feed)
-      // What its server said of another file is forgotten: whoever fetches it writes down what holds for this one.
+      // The server's headers for another file are forgotten: a worker that fetches this one writes its headers down.
       await sql`update feeds set campaign_id = ${feed.campaignId}, expires_at = now() + ${options.freshForDays} * interval '1 day',
           etag = null, last_modified = null
         where id = ${feed.id}`.execute(tx)
@@ -184,7 +184,7 @@ async function listRejections(tx: Db, limit: number): Promise<Rejection[]> {
   return rows.map(({ row, item, reason }) => ({ row: Number(row), item, reason }))
 }
 
-/** Of an accepted item and the offer that it was: is there something to write? */
+/** Whether an accepted item differs from the offer that it was, so that there is something to write. */
 const isDifferent = (feed: Feed) => sql`(o.content_hash <> s.content_hash or o.campaign_id <> ${feed.campaignId}
   or o.feed_id <> ${feed.id} or o.removed_at is not null)`
 
@@ -236,7 +236,7 @@ async function listChanges(tx: Db, feed: Feed, limit: number): Promise<StagedCha
   })
 }
 
-/** What a person decided stays until the words change. */
+/** Writes what was staged. A person's decision stays until the words change. */
 async function applyStaged(tx: Db, feed: Feed): Promise<void> {
   const isReviewed = sql`(o.reviewed_at is not null
     and (${columns(WORDS, 'o.')}) is not distinct from (${columns(WORDS, 's.')}))`

@@ -21,7 +21,7 @@ export async function insertUpload(tx: Db, upload: NewUpload): Promise<void> {
     .execute()
 }
 
-/** Those that nobody has confirmed: who sends another file has no use for them. */
+/** Deletes uploads that were never confirmed: an advertiser who sends another file has no use for them. */
 export async function deleteUnconfirmedUploads(tx: Db, advertiserId: string): Promise<void> {
   await tx
     .deleteFrom('feed_uploads')
@@ -85,7 +85,7 @@ export interface DueUpload {
   isRemovalConfirmed: boolean
 }
 
-/** Who claims one has it for the lease. One of each advertiser. */
+/** Claims due uploads for the lease, one of each advertiser. */
 export async function claimDueUploads(
   db: Db,
   { most, leaseMs, busy }: { most: number; leaseMs: number; busy: readonly string[] },

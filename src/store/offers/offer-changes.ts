@@ -9,11 +9,11 @@ import type { Db } from '../database.ts'
  * it is seen.
  */
 export interface FollowingPoint {
-  /** Of the server, its history and the database: after a restore from a backup, another one. */
+  /** Names the server, its history and the database: after a restore from a backup, it is another one. */
   identity: string
   /** The store's clock. */
   atMs: number
-  /** Whatever an earlier transaction changed can be seen by now. */
+  /** The changes of every earlier transaction can be seen by now. */
   xmin: string
   /** No transaction from here on had begun. */
   xmax: string
@@ -87,7 +87,7 @@ function isServable(languages: readonly string[]) {
     and o.language = any (${languages}))`
 }
 
-/** Those of these that are there, as they are now. */
+/** Returns those of these offers that exist, as they are now. */
 export async function offersOf(
   db: Db,
   asked: Pick<ChangesAsked, 'model' | 'languages'> & { ids: readonly string[] },

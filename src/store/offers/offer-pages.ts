@@ -3,7 +3,7 @@ import type { OfferStanding } from '../../rules/offers/offer-standing.ts'
 import type { Db } from '../database.ts'
 import { MAKES_FEED_OUTDATED } from './offers.ts'
 
-/** What an advertiser sees of its offers. */
+/** An offer as its advertiser sees it. */
 export interface OfferOfAdvertiser {
   id: string
   itemId: string

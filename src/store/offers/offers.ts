@@ -10,11 +10,6 @@ export interface OfferFilter {
   limit: number
 }
 
-/** May offer `o` of campaign `c` and advertiser `a` be advertised now, as far as people decide it? Stock is another matter. */
-export const MAY_BE_ADVERTISED = sql<boolean>`(a.status = 'active' and c.status = 'active'
-  and (c.starts_at is null or c.starts_at <= now()) and (c.ends_at is null or c.ends_at > now())
-  and o.review = 'approved' and o.removed_at is null)`
-
 /** None of feed `f` is recommended: its last run is too old, or there was none. */
 export const MAKES_FEED_OUTDATED = sql<boolean>`(f.expires_at is null or f.expires_at <= now())`
 
@@ -85,7 +80,7 @@ export async function lockOffers(tx: Tx, ids: readonly string[]) {
     .execute()
 }
 
-/** What a person decided. Returns how many were decided on. */
+/** Writes down a person's decision. Returns how many offers were decided on. */
 export async function reviewOffers(
   db: Db,
   ids: readonly string[],

@@ -7,7 +7,7 @@ export interface TextVector {
   vector: Buffer
 }
 
-/** Those that are there. Keyed by the digest in hex. */
+/** Returns the vectors that exist, keyed by the digest in hex. */
 export async function findVectors(db: Db, model: string, digests: readonly Buffer[]): Promise<Map<string, Buffer>> {
   if (digests.length === 0) return new Map()
   const { rows } = await sql<TextVector>`
@@ -30,8 +30,8 @@ export async function insertVectors(db: Db, model: string, vectors: readonly Tex
 export type VectorPlace = Pick<TextVector, 'digest'> & { model: string }
 
 /**
- * Of the next `most` vectors after a place, erases those whose text is no offer's and no hint's any more. Returns where it
- * came to; nowhere: that was the end.
+ * Erases, among the next `most` vectors after a place, those whose text no offer and no hint has any longer. Returns the place
+ * that was reached; undefined: that was the end.
  */
 export async function eraseUnusedVectors(
   db: Db,

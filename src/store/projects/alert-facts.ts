@@ -5,7 +5,7 @@ import { FAILURES } from '../../rules/billing/usage-counts.ts'
 import type { ChosenRule, OpenAlert, ProjectFacts } from '../../rules/alerts.ts'
 import type { Db } from '../database.ts'
 
-/** What alerts are judged by, of many projects at a time: each is looked up by its id, whatever the number of its calls. */
+/** The facts that alerts are judged by, for many projects at a time: each is looked up by id, however many calls it has. */
 
 export interface WatchedProject extends Omit<ProjectFacts, 'models'> {
   id: string
@@ -24,7 +24,7 @@ const FAILED = sql.join(
   sql` + `,
 )
 
-/** Those after `after`, in the order of ids. */
+/** Lists the projects after `after`, in the order of ids. */
 export async function listWatchedProjects(db: Db, after: string, most: number): Promise<WatchedProject[]> {
   const { rows } = await sql<Row>`
     select p.id, p.publisher_id as "publisherId", p.name, p.is_sandbox as "isSandbox", w.balance_nanos as balance, a.threshold_nanos as "walletAlert",
@@ -59,7 +59,7 @@ export async function listWatchedProjects(db: Db, after: string, most: number): 
 
 type Row = Omit<WatchedProject, 'rules' | 'budgets'> & { rules: ToldRule[] }
 
-/** What JSON can hold of it. */
+/** A rule as JSON can hold it. */
 interface ToldRule {
   kind: string
   enabled: boolean
@@ -72,7 +72,10 @@ function chosenOf({ kind, enabled, threshold }: ToldRule): ChosenRule {
 
 type Budget = ProjectFacts['budgets'][number]
 
-/** Of projects and key pairs that are not deleted. Those of end users are too many to tell anybody of, and no news where they are meant to be used up. */
+/**
+ * Lists the budgets of projects and key pairs that are not deleted. Those of end users are too many to report, and no news
+ * where they are meant to be used up.
+ */
 async function listBudgets(db: Db, projectIds: readonly string[]): Promise<Map<string, Budget[]>> {
   const { rows } = await sql<
     BudgetState & { projectId: string; scope: Budget['scope']; subject: string; name: string }
@@ -86,7 +89,7 @@ async function listBudgets(db: Db, projectIds: readonly string[]): Promise<Map<s
   return Map.groupBy(rows, ({ projectId }) => projectId)
 }
 
-/** Of each model, the providers that it is asked for at. */
+/** Returns the names of the providers that serve each model. */
 export async function listProvidersOfModels(db: Db): Promise<Map<string, string[]>> {
   const { rows } = await sql<{ model: string; providers: string[] }>`
     select d.model_id as model, array_agg(distinct p.name) as providers

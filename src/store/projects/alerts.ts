@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AlertFacts, AlertKind, ChosenRule } from '../../rules/alerts.ts'
 import type { Db } from '../database.ts'
 
-/** What a project wants to be told of, and what it was told. */
+/** The alerts that a project wants, and those that it had. */
 
 export async function listAlertRules(db: Db, projectId: string): Promise<ChosenRule[]> {
   return db
@@ -28,7 +28,7 @@ export interface AlertRow {
   facts: AlertFacts
   openedAt: Date
   closedAt: Date | null
-  /** That it opened. */
+  /** The project was notified that it opened. */
   isTold: boolean
 }
 
@@ -42,7 +42,7 @@ export async function listOpenAlerts(tx: Db, projectId: string): Promise<AlertRo
   return rows
 }
 
-/** Those that are over, newest first. */
+/** Lists the alerts that are over, newest first. */
 export async function listClosedAlerts(
   tx: Db,
   projectId: string,
@@ -109,7 +109,7 @@ export async function deleteAlerts(tx: Db, projectId: string): Promise<void> {
   await tx.deleteFrom('alert_rules').where('project_id', '=', projectId).execute()
 }
 
-/** Those that were over long ago. Returns how many. */
+/** Deletes alerts that were over long ago. Returns how many. */
 export async function forgetAlerts(db: Db, keptMs: number, most: number): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from alerts where id in (

@@ -70,7 +70,7 @@ export interface BrowserSessionKey {
   id: string
 }
 
-/** Of any that is not over. */
+/** Finds a session that is not over. */
 export async function findBrowserSession(db: Db, { projectId, id }: BrowserSessionKey) {
   return db
     .selectFrom('browser_sessions as s')

@@ -15,7 +15,7 @@ export interface SessionRecord extends KeyRecord {
     maxTokens: number | null
     origins: readonly string[] | null
     expiresAt: Date
-    /** Of the network that asked for it, under the salt of that day. */
+    /** The tag of the network that asked for it, under the salt of that day. */
     networkTag: Buffer | null
   }
 }

@@ -7,7 +7,7 @@ export interface Domain extends DomainStanding {
   name: string
   token: string
   checkedAt: Date | null
-  /** What the last check saw. */
+  /** The findings of the last check. */
   findings: Findings | null
 }
 
@@ -64,7 +64,7 @@ export async function setDomainVerified(db: Db, projectId: string, verifiedAt: D
   return result.numUpdatedRows > 0n
 }
 
-/** What is in the DNS for the old one proves nothing any more. */
+/** Replaces the token: a DNS record for the old one no longer proves anything. */
 export async function setVerificationToken(tx: Db, projectId: string, token: string): Promise<void> {
   await tx.updateTable('domains').set({ verification_token: token }).where('project_id', '=', projectId).execute()
 }

@@ -16,7 +16,7 @@ export interface KeyPairRow {
   expires_at: Date | null
   last_used_at: Date | null
   replaced_by: string | null
-  /** Whose limits hold for it, when not its own: those of the first pair of a line that was rolled. */
+  /** The pair whose limits hold for it, when not its own: the first pair of a line that was rolled. */
   counted_as: string | null
   created_at: Date
 }

@@ -6,7 +6,7 @@ import { settingsOf, type MonetizationRow } from '../recommendations/monetizatio
 /** Everything that authentication needs to know of a publishable key, in one row. */
 export interface KeyRecord {
   keyPairId: string
-  /** Whose limits hold for its calls: its own id, or that of the pair that it took the place of. */
+  /** The id of the pair whose limits hold for its calls: its own, or that of the pair that it took the place of. */
   countedAs: string
   projectId: string
   publisherId: string
@@ -28,7 +28,7 @@ export interface KeyRecord {
   monetization: MonetizationSettings | undefined
   /** Offers that its readers reported: the latest of them. */
   stoppedOffers?: readonly string[]
-  /** What is held by calls in flight is still in it. */
+  /** Credit that is held by calls in flight is still in the wallet. */
   isWalletEmpty: boolean
 }
 
@@ -95,7 +95,7 @@ export function keyRecordOf(row: KeyRecordRow): KeyRecord {
   }
 }
 
-/** Whatever the table says: nothing of a sandbox is ever billed to an advertiser. */
+/** Never `on` in a sandbox, whatever the table says: nothing of a sandbox is ever billed to an advertiser. */
 function shownIn(settings: MonetizationSettings, isSandbox: boolean): MonetizationSettings {
   return isSandbox && settings.mode === 'on' ? { ...settings, mode: 'test' } : settings
 }
@@ -158,7 +158,7 @@ export async function countKeyPairsBySecret(db: Db) {
     .execute()
 }
 
-/** Of any purpose, for the operator who has only the key. */
+/** Finds a pair of any purpose, for the operator who has only the key. */
 export async function findKeyPair(db: Db, publishableKey: string) {
   return db
     .selectFrom('key_pairs')

@@ -10,7 +10,7 @@ export interface NewSandbox {
   requestsPerMinute: number
   concurrentCalls: number
   dayNanos: bigint
-  /** What its trial credit uses up; null: nobody is there to get any. */
+  /** The claims that its trial credit uses up; null: there is no receiver for any credit. */
   trialClaims: string[] | null
 }
 

@@ -8,7 +8,7 @@ export interface NewEvent {
   id: string
   projectId: string
   type: string
-  /** What it is about. Events of one object reach an endpoint one after the other. */
+  /** The object that it is about. Events of one object reach an endpoint one after the other. */
   objectKey: string
   body: string
   /** To this one alone, whatever it has chosen. */
@@ -54,7 +54,7 @@ export interface ClaimOptions {
 
 export interface ClaimedDelivery {
   id: string
-  /** Of this try: whoever has lost the lease meanwhile writes nothing. */
+  /** The number of this try: a worker that has lost the lease since then writes nothing. */
   attempts: number
   eventId: string
   endpointId: string
@@ -143,7 +143,7 @@ export async function noteFailed(
   return rows[0]?.state === 'failed'
 }
 
-/** What waited for too long at an endpoint that is off. Returns how many. */
+/** Gives up deliveries that waited for too long at an endpoint that is off. Returns how many. */
 export async function failOverdueDeliveries(db: Db, most: number): Promise<number> {
   const { numAffectedRows } = await sql`
     update webhook_deliveries set state = 'failed' where id in (

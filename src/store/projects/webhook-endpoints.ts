@@ -53,7 +53,7 @@ export async function insertEndpoint(tx: Db, endpoint: NewEndpoint): Promise<voi
     .execute()
 }
 
-/** Whoever points it elsewhere, or switches it on, begins anew: what failed before says nothing of what is there now. */
+/** Changes an endpoint. A new URL, or switching it on, starts afresh: earlier failures say nothing of what is there now. */
 export async function changeEndpoint(
   tx: Db,
   projectId: string,
@@ -112,7 +112,7 @@ export async function listFailingEndpoints(db: Db, forMs: number, most: number):
   return rows
 }
 
-/** Of all projects, with the version of the root secret still to be read from each. */
+/** Lists the secrets of all projects; the version of the root secret is still to be read from each. */
 export async function listSealedSecrets(db: Db): Promise<{ id: string; sealed: string; old: string | null }[]> {
   return db
     .selectFrom('webhook_endpoints')

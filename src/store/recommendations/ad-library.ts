@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 
-/** What a project shows everybody of its recommendations, where its publisher wants it. */
+/** The recommendations that a project shows to everyone, where its publisher wants it. */
 
 export async function isLibraryPublic(db: Db, projectId: string): Promise<boolean> {
   const { rows } = await sql<{ isPublic: boolean }>`
@@ -18,7 +18,7 @@ export async function setLibraryPublic(tx: Db, projectId: string, isPublic: bool
     .execute()
 }
 
-/** Whose library it is. Undefined: there is no such project, or its library is nobody's to see. */
+/** Finds the project of a public library. Undefined: there is no such project, or its library is not public. */
 export async function findLibrary(db: Db, projectId: string): Promise<{ project: string } | undefined> {
   const { rows } = await sql<{ project: string }>`
     select p.name as project from projects p join monetization m on m.project_id = p.id
@@ -46,8 +46,8 @@ export interface ShownAds {
 }
 
 /**
- * What readers were shown since then, most recent first. At most so many of the newest recommendations are looked at, so that a
- * project with millions of them costs no more than one with many.
+ * Lists what readers were shown since then, most recent first. Only the newest `seenMax` recommendations are looked at, so that
+ * a project with millions of them costs no more than one with many.
  */
 export async function listShownAds(
   db: Db,

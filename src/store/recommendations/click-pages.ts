@@ -12,7 +12,7 @@ export interface ClickRow {
   at: Date
   verdict: ClickVerdict
   state: ClickState
-  /** What the advertiser paid, and what of it the publisher gets. */
+  /** The price that the advertiser paid, and the publisher's share of it. */
   price: bigint
   share: bigint
   recommendationId: string

@@ -2,47 +2,44 @@ import { sql } from 'kysely'
 import type { ClickVerdict } from '../../rules/clicks/verdict.ts'
 import { EARNINGS_PENDING_DAYS } from '../../rules/clicks/earnings.ts'
 import type { Db } from '../database.ts'
-import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
 
-/** What a link of a recommendation needs to know of it. */
+/** The facts about a recommendation that its link needs. */
 export interface ShownRecommendation {
   id: string
   /** Where it led when it was shown; null: it may not be advertised any more, and leads nowhere. */
   link: string | null
   advertiser: string
-  /** Who pays, by its full name, where that is known. */
+  /** The full name of the payer, where it is known. */
   legalName: string | null
   domain: string
   /** Whether the advertiser wants the click's id in the address. */
   addsClickId: boolean
-  /** Of the affiliate network that the link passes through. */
+  /** The template of the affiliate network that the link passes through. */
   trackingTemplate: string | null
-  /** Of the offer; null when it is not there any more. */
+  /** The offer's; null when it has none, or the offer is no longer there. */
   category: string | null
   /** The advertiser's words that the conversation came near to, where that was written down. */
   hint: string | null
   label: string
   state: 'delivered' | 'aborted' | 'test'
   shownAt: Date
-  /** Of the network that asked for the answer, under the salt of that day. */
+  /** The tag of the network that asked for the answer, under the salt of that day. */
   networkTag: Buffer | null
 }
 
-/** In the order asked. A gateway of the version before this one writes no link of its own: then it is the offer's. */
+/** In the order asked. */
 export async function findShown(db: Db, ids: readonly string[]): Promise<(ShownRecommendation | undefined)[]> {
   const { rows } = await sql<ShownRecommendation>`
-    select r.id, case when ${MAY_BE_ADVERTISED} then coalesce(r.link, o.link) end as link, a.name as advertiser, a.legal_name as "legalName", a.domain, a.adds_click_id as "addsClickId", a.tracking_template as "trackingTemplate",
-      nullif(o.category, '') as category, to_jsonb(r) ->> 'hint' as hint, r.label, r.state, r.created_at as "shownAt", r.network_tag as "networkTag"
-    from recommendations r join advertisers a on a.id = r.advertiser_id
-      left join campaigns c on c.id = r.campaign_id left join offers o on o.id = r.offer_id
-    where r.id = any (${ids}::uuid[])`.execute(db)
+    select id, link, advertiser, legal_name as "legalName", domain, adds_click_id as "addsClickId",
+      tracking_template as "trackingTemplate", category, hint, label, state, shown_at as "shownAt", network_tag as "networkTag"
+    from find_shown(${ids}::uuid[])`.execute(db)
   const found = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id) => found.get(id))
 }
 
 export interface ClickRecord {
   id: string
-  /** Of the movement of the operator's part. */
+  /** The id of the movement of the operator's part. */
   feeId: string
   recommendationId: string
   /** As far as the click itself tells. */

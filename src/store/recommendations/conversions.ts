@@ -34,7 +34,7 @@ export interface ConversionSum {
   value: string
 }
 
-/** What an advertiser has told, by campaign: what counts first. */
+/** Sums the conversions that an advertiser has reported, by campaign: those that count first. */
 export async function sumConversions(db: Db, advertiserId: string): Promise<ConversionSum[]> {
   const { rows } = await sql<ConversionSum>`
     select c.name as campaign, v.verdict, v.currency, count(*) as conversions, trim_scale(sum(v.amount))::text as value

@@ -2,10 +2,10 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Db } from '../database.ts'
 import { goByIndexes } from '../planner.ts'
 
-/** What a project has earned. Reads sums, whatever the number of clicks and recommendations. */
+/** The earnings of a project. Reads sums, whatever the number of clicks and recommendations. */
 
 export interface Earnings {
-  /** Of the price of a click, in hundredths of a percent; null: nothing was earned yet, so it is not known. */
+  /** The share of the price of a click, in hundredths of a percent; null: nothing was earned yet, so it is not known. */
   shareBps: number | null
   pending: bigint
   /** Went to the wallet, and stayed there. */
@@ -23,14 +23,22 @@ export async function findEarnings(db: Db, projectId: string): Promise<Earnings>
   return row ?? { shareBps: null, pending: 0n, released: 0n, takenBack: 0n }
 }
 
+/** Sums what is pending in all projects of a publisher, without those that were deleted. */
+export async function sumPending(db: Db, publisherId: string): Promise<bigint> {
+  const { rows } = await sql<{ pending: bigint }>`
+    select coalesce(sum(e.pending_nanos), 0)::int8 as pending from projects p join earnings e on e.project_id = p.id
+    where p.publisher_id = ${publisherId} and p.archived_at is null`.execute(db)
+  return rows[0]?.pending ?? 0n
+}
+
 export interface DueEarnings {
-  /** Of the oldest click whose share is pending. */
+  /** The time of the oldest click whose share is pending. */
   firstClickAt: Date
   /** With what was earned later on the same day (UTC). */
   nanos: bigint
 }
 
-/** What is released next. Undefined: nothing is pending. */
+/** Returns the earnings that are released next. Undefined: nothing is pending. */
 export async function findDueEarnings(tx: Db, projectId: string): Promise<DueEarnings | undefined> {
   await goByIndexes(tx)
   const pending = sql`clicks where project_id = ${projectId} and state = 'pending'`
@@ -92,7 +100,7 @@ export interface EarnedByAdvertiser extends Earned {
   name: string | null
 }
 
-/** Those that earned most first. */
+/** Lists the advertisers that earned most for the project, the highest first. */
 export async function listTopAdvertisers(db: Db, days: Days, most: number): Promise<EarnedByAdvertiser[]> {
   const { rows } = await sql<EarnedByAdvertiser>`
     select t.*, a.name from (
@@ -102,7 +110,7 @@ export async function listTopAdvertisers(db: Db, days: Days, most: number): Prom
   return rows
 }
 
-/** Those that earned most first; empty for offers that say no category. */
+/** Lists the categories that earned most, the highest first; the category is empty for offers that state none. */
 export async function listEarningCategories(
   db: Db,
   days: Days,

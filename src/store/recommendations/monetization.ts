@@ -3,7 +3,7 @@ import type { MonetizationSettings } from '../../rules/recommendations/matching.
 import { DEFAULT_SETTINGS, type MatchersNow } from '../../rules/recommendations/monetization.ts'
 import type { Db } from '../database.ts'
 
-/** What a project allows, as its publisher sets it. */
+/** The settings of a project's recommendations, which its publisher chooses. */
 
 export async function findMonetization(db: Db, projectId: string): Promise<MonetizationSettings> {
   const row = await db.selectFrom('monetization').selectAll().where('project_id', '=', projectId).executeTakeFirst()
@@ -122,7 +122,7 @@ export async function searchAdvertisers(db: Db, search: string, most: number): P
   return rows
 }
 
-/** Whatever their state: who was blocked stays in sight. */
+/** Lists advertisers whatever their state: one that was blocked stays in sight. */
 export async function listAdvertisers(db: Db, ids: readonly string[]): Promise<NamedAdvertiser[]> {
   if (ids.length === 0) return []
   const { rows } = await sql<NamedAdvertiser>`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { ReportReason } from '../../rules/recommendations/report-reasons.ts'
 import type { Db } from '../database.ts'
 
-/** What readers have reported, and which offers a project is spared because of that. */
+/** Reports by readers, and the offers that a project is spared because of them. */
 
 export interface ReaderReport {
   recommendationId: string
@@ -25,13 +25,13 @@ export interface ReportedOffer {
   headline: string | null
   advertiser: string | null
   reports: number
-  /** Of those that gave one, the most frequent. */
+  /** The most frequent one, among reports that gave a reason. */
   reason: string | null
   lastAt: Date
   isStopped: boolean
 }
 
-/** What readers of a project have reported and nobody has looked at yet, and what is stopped in it. The latest first. */
+/** Lists a project's offers with unresolved reports by readers, and those that are stopped in it, latest first. */
 export async function listReportedOffers(tx: Db, projectId: string, most: number): Promise<ReportedOffer[]> {
   const { rows } = await sql<ReportedOffer>`
     with open as (

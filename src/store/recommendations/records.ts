@@ -3,9 +3,8 @@ import type { RecommendationOutcome } from '../../rules/recommendations/matching
 import { NANOS_MAX } from '../../rules/money.ts'
 import type { Restraint } from '../../rules/recommendations/caps.ts'
 import type { Db } from '../database.ts'
-import { MAY_BE_ADVERTISED } from '../offers/offers.ts'
 
-/** What gateways write down of recommendations, in batches: each before it is shown, the rest out of the way of answers. */
+/** Recommendations, as gateways record them in batches: each before it is shown, the rest out of the way of answers. */
 
 const REMEMBERED_FOR = sql`interval '24 hours'`
 
@@ -24,11 +23,11 @@ export interface RecommendationRecord {
   label: string
   /** Digest of the conversation that it is shown in, if the caller named one. */
   conversation: Buffer | undefined
-  /** Of the network that the caller is in. */
+  /** The tag of the network that the caller is in. */
   networkTag?: Buffer | undefined
 }
 
-/** Of a campaign without a budget. */
+/** Stands for the budget of a campaign that has none. */
 const NO_BUDGET = sql.lit(NANOS_MAX.toString())
 /** Campaign `c` could pay for a click on `n` today, as far as its budgets go. */
 const HAS_BUDGET = sql<boolean>`coalesce(d.spent_nanos, 0) + n.price_nanos <= coalesce(c.daily_budget_nanos, ${NO_BUDGET})
@@ -67,7 +66,7 @@ export async function insertRecommendations(db: Db, records: readonly Recommenda
         join offers o on o.id = n.offer_id and o.advertiser_id = a.id
         left join campaign_totals t on t.campaign_id = c.id
         left join campaign_days d on d.campaign_id = c.id and d.day = (now() at time zone 'utc')::date
-      where ${MAY_BE_ADVERTISED} and ${HAS_BUDGET}
+      where may_be_advertised(a.status, c.status, c.starts_at, c.ends_at, o.review, o.removed_at) and ${HAS_BUDGET}
         and not exists (select from offer_stops s where s.project_id = n.project_id and s.offer_id = o.id)
     ), written as (
       insert into recommendations (id, project_id, call_id, advertiser_id, campaign_id, offer_id, turn, price_nanos,
@@ -195,7 +194,7 @@ export async function noteSensitive(db: Db, conversations: readonly Conversation
     on conflict (project_id, digest) do update set is_sensitive = true, expires_at = excluded.expires_at`.execute(db)
 }
 
-/** What was recommended under these ids, in this project: callers send back links that may be anybody's. */
+/** Finds what was recommended under these ids, in this project: callers send back links that may belong to any project. */
 export async function findRecommended(db: Db, projectId: string, ids: readonly string[]): Promise<Recommended> {
   if (ids.length === 0) return { offers: [], advertisers: [] }
   const rows = await db
@@ -230,8 +229,8 @@ export async function expireRestraints(db: Db, limit: number): Promise<number> {
 }
 
 /**
- * Of the next `most` recommendations after an id, completes those that a gateway of the version before wrote, without the
- * headline that readers saw: their offers can then be erased. Returns where it came to.
+ * Completes, among the next `most` recommendations after an id, those that a gateway of the version before wrote, without the
+ * headline that readers saw: their offers can then be erased. Returns the id that was reached.
  */
 export async function completeHeadlines(
   db: Db,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { KeptMessage } from '../../rules/recommendations/rehearsal.ts'
 import type { Db } from '../database.ts'
 
-/** What a rehearsal reads. It writes nothing. */
+/** The reads of a rehearsal. It writes nothing. */
 
 export interface KeptConversation {
   id: string
@@ -25,12 +25,12 @@ export interface ConversationPage {
   /** Where the page before ended. */
   before?: Pick<KeptConversation, 'id' | 'lastCallAt'> | undefined
   conversationsMax: number
-  /** Of each: messages, and the bytes after which their text is left out. */
+  /** For each conversation: its messages, and the bytes after which their text is left out. */
   messagesMax: number
   bytesMax: number
 }
 
-/** Those with a call since then, newest first, with what was said in each, oldest first. */
+/** Lists the conversations with a call since then, newest first, each with its messages, oldest first. */
 export async function listKeptConversations(
   tx: Db,
   projectId: string,
@@ -59,7 +59,7 @@ function messageOf([role, content, atMs, isBeyond]: KeptRow): KeptMessage {
   return { role, content, at: new Date(atMs), isBeyond: isBeyond === true }
 }
 
-/** Of offers that are still there. */
+/** Returns the categories of those offers that still exist. */
 export async function findCategories(tx: Db, offerIds: readonly string[]): Promise<Map<string, string>> {
   if (offerIds.length === 0) return new Map()
   const { rows } = await sql<{ id: string; category: string }>`
@@ -67,7 +67,7 @@ export async function findCategories(tx: Db, offerIds: readonly string[]): Promi
   return new Map(rows.map(({ id, category }) => [id, category]))
 }
 
-/** Of the price of a click, in hundredths of a percent. A project has no row of its own before its first click. */
+/** Returns the share of a click's price, in hundredths of a percent. A project has no row before its first click. */
 export async function findShareBps(tx: Db, projectId: string, usualBps: number): Promise<number> {
   const { rows } = await sql<{ share: number }>`
     select share_bps as share from earnings where project_id = ${projectId}`.execute(tx)

@@ -3,7 +3,7 @@ import { LAST_UUID } from '../../platform/uuid.ts'
 import type { Db } from '../database.ts'
 import { goByIndexes } from '../planner.ts'
 
-/** What was recommended in a project, and why so often nothing was, as its publisher looks at it. */
+/** The recommendations in a project, and the reasons why so often there were none, as its publisher looks at them. */
 
 export interface RecommendationRow {
   id: string
@@ -11,7 +11,7 @@ export interface RecommendationRow {
   advertiserId: string
   /** Null when the advertiser is not there any more. */
   advertiser: string | null
-  /** What readers saw. Null only where a version before this one wrote it, and the offer is not there any more. */
+  /** The headline that readers saw. Null only where a version before this one wrote it, and the offer is no longer there. */
   headline: string | null
   turn: number
   relevance: number
@@ -27,7 +27,7 @@ export interface RecommendationRow {
 const MADE_BEFORE = sql`interval '5 seconds'`
 const MADE_AFTER = sql`interval '2 minutes'`
 
-/** What the replies of these calls carried, or in test mode would have, by call. */
+/** Finds the recommendations that the replies of these calls carried, or in test mode would have carried, by call. */
 export async function findRecommendationsOfCalls(
   tx: Db,
   projectId: string,
@@ -104,7 +104,7 @@ export interface StoredReply {
   conversationId: string
   text: string
   createdAt: Date
-  /** What was said before it, oldest first; null when that is too much to be looked at. */
+  /** The messages before it, oldest first; null when they are too much to look at. */
   before: { role: string; content: object | null }[] | null
 }
 

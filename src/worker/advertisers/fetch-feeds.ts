@@ -52,7 +52,7 @@ async function fetchOne(options: FetchFeedsOptions, feed: DueFeed): Promise<void
     return noteFetch(db, feed, end, FRESH_FOR_DAYS)
   }
   const fetched = await fetchFeed({ url, etag, lastModified }, signal)
-  // What was asked for a process that ends may have been cut short.
+  // The answer may have been cut short, because this process is ending.
   if (signal.aborted) return
   if ('problem' in fetched) return note(failed(feed, fetched.problem))
   if ('isUnchanged' in fetched) return note({ ...ended(feed, 'unchanged', null), etag, lastModified })

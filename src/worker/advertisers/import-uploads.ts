@@ -67,7 +67,7 @@ async function importOne(options: ImportUploadsOptions, upload: DueUpload): Prom
   }
 }
 
-/** What would take away too much although nobody has agreed to it is asked about again. */
+/** An upload that would take away too much, and was not confirmed, counts as checked: its advertiser is asked again. */
 function endOf({ isPublished, format, live, counts, pending, rejections, changes, refusal }: ImportResult): UploadEnd {
   const report = { format, live, counts, pending, rejections, changes, refusal: refusal ?? null }
   return { state: isPublished ? 'published' : 'checked', report }

@@ -11,7 +11,7 @@ const WAIT_MS = 5 * SECOND_MS
 export interface LongWork {
   /** How much more may begin now. */
   room(): number
-  /** Whose work is running. */
+  /** The advertisers whose work is running. */
   busy(): string[]
   begin(advertiserId: string, work: () => Promise<void>): void
   /** Throws what failed since it was asked last. */

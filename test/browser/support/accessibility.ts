@@ -1,4 +1,4 @@
-/** What axe finds wrong with a page as it is now. */
+/** The problems that axe finds in a page as it is now. */
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 

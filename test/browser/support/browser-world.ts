@@ -38,7 +38,7 @@ export interface VisitOptions {
 }
 
 export interface CheckOptions {
-  /** Which themes every rule is tried in; in the others only colours are looked at, since nothing else differs. */
+  /** The themes in which every rule is tried; in the others only colours are looked at, since nothing else differs. */
   themes?: readonly Theme[]
   /** Leaves the other themes out altogether. */
   isOnly?: boolean

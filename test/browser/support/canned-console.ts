@@ -10,7 +10,7 @@ import { contract, entryOf, type Contract, type ParamOf, type RouteKey } from '.
 import { protectPages, sendFirstPage, serveWeb } from '../../../src/console/web.ts'
 import { ParleyError } from '../../../src/rules/errors.ts'
 
-/** What a handler of the real server would return: dates and bigints, which the contract turns into what is sent. */
+/** The return value of a handler of the real server: with dates and bigints, which the contract turns into what is sent. */
 export type Given<Key extends RouteKey> = z.input<Contract[Key]['reply']>
 
 export interface Asked<Key extends RouteKey> {
@@ -25,7 +25,7 @@ export type Replies = { [Key in RouteKey]?: Answer<Key> | ((asked: Asked<Key>) =
 
 export interface CannedConsole {
   url: string
-  /** What is answered from now on; forgets what was asked before. */
+  /** Sets the replies from now on; forgets the requests made before. */
   play(replies: Replies): void
   /**
    * Method, address and body of everything that the API was asked since. What was read at the same time is sorted; what the

@@ -51,7 +51,7 @@ async function recordAll(): Promise<void> {
       const context = await openFor(browser, picture, ORIGIN)
       await context.addCookies(cookiesOf(made.person))
       await record(picture, made, context, world.consoleUrl)
-      // What a page asks again at times may be under way.
+      // A request that the page repeats at times may be under way.
       await context.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()
       process.stdout.write(`recorded ${picture.name}\n`)

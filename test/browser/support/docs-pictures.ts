@@ -1,4 +1,4 @@
-/** Which pictures README and docs show, and how each is taken: the same way by whoever records, retakes or compares one. */
+/** The pictures in README and docs, and how each is taken: the same way for recording, retaking and comparing. */
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Furnished } from './furnish.ts'
@@ -14,7 +14,7 @@ export interface Picture {
   path(made: Furnished): string
   theme?: 'dark'
   isPhone?: true
-  /** What is done on the page first. */
+  /** Steps on the page before the picture is taken. */
   pose?(page: Page): Promise<void>
 }
 
@@ -94,7 +94,7 @@ export interface Shown {
 }
 
 export async function shoot(page: Page, picture: Picture, path: string): Promise<Shown> {
-  // What counts is what is seen in the end: how long that takes is for other tests.
+  // Only what is seen in the end counts: how long that takes is for other tests.
   page.setDefaultTimeout(PATIENCE_MS)
   await page.goto(path)
   await page.getByRole('heading', { level: 1 }).waitFor()

@@ -19,7 +19,7 @@ const PREFIXES: Record<string, string> = {
 const HUGE = { width: 3840, height: 2160 }
 /** More than a hundred characters, and nobody finds the beginning of the next line. */
 const LINE_PX_MAX = 1_200
-/** What is one of many, and so is never empty. */
+/** Pages about one of many things, which are therefore never empty. */
 export const DETAIL = /\$(?!project|publisher|advertiser)/
 
 /** From the files that the web app makes its routes from: whoever adds a page need not know of this test. */
@@ -36,7 +36,7 @@ export async function registeredPages(): Promise<string[]> {
   return found.toSorted()
 }
 
-/** Those of the router itself: before the sign-in, and behind it but without the navigation. */
+/** The pages of the router itself: before the sign-in, and behind it but without the navigation. */
 export async function routedPages(list: 'signPages' | 'focusedPages'): Promise<string[]> {
   const code = await readFile(join(SOURCE, 'router.tsx'), 'utf8')
   const [, body = ''] = new RegExp(`const ${list} = \\{([^}]*(?:\\}[^}\\n]*)*?)\\n\\}`).exec(code) ?? []
@@ -72,8 +72,8 @@ export async function checkAll(
 }
 
 /**
- * What a page asks for together reaches it apart and in any order, the same in every run: what is drawn from one reply
- * may not move when another one arrives.
+ * Makes replies that a page asks for together arrive separately and shuffled, in the same order in every run: nothing drawn
+ * from one reply may move when another one arrives.
  */
 async function shuffleReplies(context: BrowserContext): Promise<void> {
   await context.route('**/api/**', async (route) => {
@@ -89,7 +89,7 @@ async function shuffleReplies(context: BrowserContext): Promise<void> {
 async function checkPage(world: BrowserWorld, page: Page, path: string): Promise<void> {
   await page.goto(path)
   await page.getByRole('heading').first().waitFor()
-  // What a theme changes and what a width changes have nothing to do with each other: one thorough look at each is enough.
+  // Themes and widths change things that are independent of each other: one thorough look at each is enough.
   const isPhone = page.viewportSize()?.width === PHONE.width
   await world.check(page, isPhone ? { themes: ['dark'], isOnly: true } : {})
   const excess = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')

@@ -48,7 +48,7 @@ const OFFERS = [
   },
 ]
 
-/** Of a thousand calls. */
+/** Roughly per thousand calls. */
 const SHARES: [RecommendationOutcome, number][] = [
   ['not_commercial', 438],
   ['no_match', 171],

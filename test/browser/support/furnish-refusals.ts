@@ -4,7 +4,7 @@ import { addRefusedRequests } from '../../../src/store/calls/refused-requests.ts
 import type { Db } from '../../../src/store/database.ts'
 import { refusalOf } from '../../support/refused-requests.ts'
 
-/** What developers of the site were told before anything worked. */
+/** Adds the refusals that developers of the site got before anything worked. */
 export async function furnishRefusals(db: Db, projectId: string): Promise<void> {
   const { id: keyPairId } = await db
     .selectFrom('key_pairs')

@@ -27,7 +27,7 @@ export interface Furnished {
   projectId: string
   conversationId: string
   advertiserId: string
-  /** Of the advertiser: a feed with runs, and a file that was checked. */
+  /** The advertiser's feed with runs, and a file that was checked. */
   feedId: string
   uploadId: string
   /** One that was answered, and one that failed. */
@@ -41,7 +41,7 @@ const KEPT_PROJECTS = [
   { name: 'Travel guides', domain: 'travel.example.com' },
 ]
 
-/** What is known of the seeded models, where the seed knows nothing but prices. */
+/** Facts about the seeded models; the seed knows only their prices. */
 const MODELS = {
   'claude-sonnet': { maker: 'anthropic', context: 200_000, answer: 64_000 },
   'gpt-large': { maker: 'openai', context: 400_000, answer: 128_000 },
@@ -103,7 +103,7 @@ async function keepProjects(db: Db, projectIds: readonly string[]): Promise<void
   }
 }
 
-/** What happened is never changed, except here, where none of it is real. */
+/** Rewrites records of the past, which are never changed anywhere else: none of them is real here. */
 function rewriting<T>(db: Db, work: (db: Db) => Promise<T>): Promise<T> {
   return inTransaction(db, async (trx) => {
     await sql`set local session_replication_role = replica`.execute(trx)
@@ -199,7 +199,7 @@ async function talk(db: Db, projectId: string): Promise<string> {
   return 'sourdough-starter'
 }
 
-/** What the newest call has in its metadata, and what developers of the site have mistyped. */
+/** Adds the metadata of the newest call, and field names that developers of the site have mistyped. */
 async function sendAlong(db: Db, projectId: string, completionId: string): Promise<void> {
   const callId = String(callIdOf(completionId))
   const nobody = { conversationId: undefined, endUserId: undefined }

@@ -26,13 +26,13 @@ export interface Scene {
   path: string
   replies?: Replies
   /**
-   * What somebody does there. The picture is of what has changed then, and of what was asked since; with a text that is
-   * returned, such as what was copied.
+   * An action of the user. The picture then shows what has changed and what was asked since, with the text that this returns,
+   * if any, such as what was copied.
    */
   act?: (page: Page, stand: Stand) => Promise<unknown>
   /** With the navigation, which is the same on every page. */
   isWhole?: boolean
-  /** What is read is refused, and so asked for again some times before the page says it. */
+  /** The reads are refused, so the page retries some times before it reports that. */
   isRetried?: boolean
 }
 
@@ -176,7 +176,7 @@ async function openPage(browser: Browser, baseURL: string): Promise<Page> {
   return page
 }
 
-/** Of the page since it was loaded, and what it has logged since the last time. */
+/** Each call gives the faults in the page since it was loaded, and those that were logged since the last call. */
 function faultsSince(page: Page): () => Promise<string[]> {
   let told = 0
   return async () => {

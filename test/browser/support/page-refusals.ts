@@ -1,4 +1,4 @@
-/** What pages show to people with other roles, in other states of the account, and when something cannot be read. */
+/** Pages as people with other roles see them, in other states of the account, and when something cannot be read. */
 import { ParleyError } from '../../../src/rules/errors.ts'
 import type { Replies } from './canned-console.ts'
 import type { Scene } from './page-picture.ts'

@@ -1,4 +1,4 @@
-/** What runs inside of the page that a picture is taken of. */
+/** Scripts that run inside the page that a picture is taken of. */
 import { NOW } from './replies/ids.ts'
 
 /** Waits of this length are for people, or ask the server again; everything shorter is part of drawing a page. */
@@ -68,7 +68,7 @@ export const DETAILS = `(() => {
     lengths: all('main [style]').filter((each) => !each.closest('svg, .recharts-responsive-container, .recharts-wrapper') && each.style.position !== 'fixed').map((each) => each.style.cssText + ' in ' + textOf(each.closest('li, tr, figure, p') ?? each)),
     charts: all('figure').filter((each) => each.querySelector('svg.recharts-surface')).map((figure) => [
       figure.getAttribute('aria-label'),
-      // Which of the others have room depends on the font.
+      // The font decides which of the others have room.
       'up to ' + [...figure.querySelectorAll('.recharts-xAxis-tick-labels text')].at(-1)?.textContent,
       [...figure.querySelectorAll('.recharts-yAxis-tick-labels text')].map((tick) => tick.textContent).join(' | '),
       ...[...figure.querySelectorAll('.recharts-bar')].map((bar) => [...bar.querySelectorAll('path')].map((path) => path.getAttribute('fill') + ' ' + numbers(path.getAttribute('height') + ' at ' + path.getAttribute('y'))).join(' | ')),

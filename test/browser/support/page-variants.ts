@@ -1,4 +1,4 @@
-/** What pages show when something else is the case than in the replies that are prepared for all of them. */
+/** Pages in situations that differ from the replies prepared for all of them. */
 import type { Replies } from './canned-console.ts'
 import type { Scene } from './page-picture.ts'
 import { ME, meWith } from './replies/account.ts'
@@ -68,7 +68,7 @@ const SANDBOX_STEPS: Replies = {
   'GET /api/projects/:project/onboarding': { ...ONBOARDING, isDismissed: false, isSandbox: true, hasOwnProject: false },
 }
 
-/** What is different in a sandbox. */
+/** Pages that differ in a sandbox. */
 export const SANDBOX_PAGES: Record<string, Scene> = {
   'home of a sandbox': { path: at(''), replies: { ...SANDBOX, ...SANDBOX_STEPS } },
   'home of a sandbox without credit': {

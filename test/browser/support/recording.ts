@@ -1,5 +1,5 @@
 /**
- * What the console answered when a picture was taken, kept so that the picture can be taken again: of the pages as they are
+ * Recordings of the console's answers when a picture was taken, kept so that it can be taken again: of the pages as they are
  * now, with the same data, at the same moment, without a database.
  */
 import { readFile, writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export interface Recording {
   path: string
   /** By method and address; of several answers the last one. */
   answers: Record<string, Answer>
-  /** What the page said, in the order of its accessibility tree. */
+  /** The words of the page, in the order of its accessibility tree. */
   words: string[]
 }
 

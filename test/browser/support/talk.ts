@@ -90,7 +90,7 @@ export const TALKS = [
   },
 ]
 
-/** What a model says to the question after headlines. */
+/** A model's answer to the question about headlines. */
 export const ANSWER = [
   'Three headlines, from sober to cheeky:',
   '',

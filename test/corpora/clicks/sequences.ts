@@ -17,15 +17,17 @@ export interface ClickSequence {
     /** How many clicks the campaign's budget and the advertiser's credit pay for; any number when not said. */
     budgetClicks?: number
     creditClicks?: number
-    /** Who called the API; `OTHER_CALLER` when not said. */
+    /** The address that called the API; default: `OTHER_CALLER`. */
     callerAddress?: string
+    /** The project or publisher that has been closed since; undefined: neither. */
+    closed?: 'project' | 'publisher'
   }
   /** How many recommendations there are, all shown at the same time and of one campaign; 1 when not said. */
   serves?: number
   clicks: {
     /** Since the click before; of the first one, since the beginning of the sequence. */
     afterMs: number
-    /** Which of the recommendations; 0 when not said. */
+    /** The index of the recommendation; default: 0. */
     serve?: number
     /** GET when not said. */
     method?: string
@@ -35,8 +37,14 @@ export interface ClickSequence {
   }[]
 }
 
-/** What only the ledger knows. Without it such a click is valid. */
-export const VERDICTS_OF_LEDGER: readonly ClickVerdict[] = ['too_many', 'repeat', 'over_budget', 'no_credit']
+/** Verdicts that need the ledger. Without it such a click is valid. */
+export const VERDICTS_OF_LEDGER: readonly ClickVerdict[] = [
+  'project_closed',
+  'too_many',
+  'repeat',
+  'over_budget',
+  'no_credit',
+]
 
 /** In no network that a click comes from. */
 export const OTHER_CALLER = '192.0.2.10'
@@ -50,7 +58,7 @@ export const CLICK_SEQUENCES: readonly ClickSequence[] = read('sequences.jsonl')
 
 export const CORPUS_DATA_CENTRES = createNetworkList(read('data-centres.txt').split('\n'))
 
-/** What is known of each click of a sequence that begins then. */
+/** Returns the facts about each click of a sequence that begins at this time. */
 export function factsOf({ serve, clicks }: ClickSequence, beginning: Date): ClickFacts[] {
   const { state = 'delivered', ageMs = 0, callerAddress = OTHER_CALLER } = serve
   const shownAt = new Date(beginning.getTime() - ageMs)

@@ -6,7 +6,7 @@ import { api } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { endSession, useMe } from '../../session.ts'
 
@@ -50,10 +50,9 @@ function DeleteAccountDialog({ onClose }: { onClose(): void }) {
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="danger" disabled={!isTyped} isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} look="danger" disabled={!isTyped} isBusy={form.formState.isSubmitting}>
             Delete account
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

@@ -1,10 +1,9 @@
 import { useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { api } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { CodeInput } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import { useChange } from '../../queries.ts'
@@ -37,10 +36,9 @@ function BeginDialog({ onClose, onBegun }: { onClose(): void; onBegun(enrolment:
       <Form form={form} onSubmit={async () => onBegun(await api('POST /api/me/two-factor', {}))}>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
             Continue
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>
@@ -72,10 +70,9 @@ function ScanDialog({ uri, onClose, onConfirmed }: { uri: string; onClose(): voi
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
             Turn on
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

@@ -1,8 +1,7 @@
 import { useForm, type UseFormReturn } from 'react-hook-form'
 import { api } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import { createPasskey } from '../../passkeys.ts'
@@ -66,10 +65,9 @@ function NameForm({ form, verb, onSubmit, onClose }: NameFormProps) {
       </FormField>
       <FormError form={form} />
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+        <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
           {verb}
-        </Button>
+        </CancelAndSubmit>
       </div>
     </Form>
   )

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react'
 import { useForm, useWatch, type UseFormReturn } from 'react-hook-form'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input, Textarea } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -36,12 +35,9 @@ export function CampaignDialog({ campaign, onClose }: { campaign: Campaign | und
   }
 
   const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" form="campaign" look="primary" isBusy={form.formState.isSubmitting}>
-        {campaign ? 'Save' : 'Create campaign'}
-      </Button>
-    </>
+    <CancelAndSubmit onCancel={onClose} form="campaign" isBusy={form.formState.isSubmitting}>
+      {campaign ? 'Save' : 'Create campaign'}
+    </CancelAndSubmit>
   )
   return (
     <Dialog

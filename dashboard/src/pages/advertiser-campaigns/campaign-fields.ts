@@ -45,7 +45,7 @@ export function typedOf(campaign: Campaign | undefined): Typed {
   }
 }
 
-/** Of a campaign that is there, what was changed: a time of day that a command has set stays as it is. */
+/** Returns only the changed settings of an existing campaign: a time of day that was set by a command stays as it is. */
 export function settingsOf(typed: Typed, before: Typed | undefined): Settings {
   const all = {
     bidNanos: parseMoney(typed.bidNanos) ?? '',

@@ -15,7 +15,7 @@ const PAUSE_MS = 700
 /** A matcher that has just started, or is busy, may answer a moment later. */
 const AGAIN_MS = 5_000
 
-/** What the hints would bring, a moment after they were typed. */
+/** Shows what the hints would match, a moment after they were typed. */
 export function HintPreview({ hints, negativeHints }: { hints: string; negativeHints: string }) {
   const { id: advertiser } = useAdvertiser()
   const typed = useSettled(JSON.stringify({ hints: linesOf(hints), negativeHints: linesOf(negativeHints) }))

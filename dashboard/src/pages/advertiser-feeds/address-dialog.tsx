@@ -1,8 +1,7 @@
 import { useForm, type UseFormReturn } from 'react-hook-form'
 import { api, ApiError } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -47,18 +46,14 @@ export function AddressDialog({ feed, campaigns, onClose }: AddressDialogProps) 
   }
 
   const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button
-        type="submit"
-        form="feed"
-        look="primary"
-        isBusy={form.formState.isSubmitting}
-        disabled={campaigns.length === 0}
-      >
-        {feed?.source ? 'Save' : 'Add feed'}
-      </Button>
-    </>
+    <CancelAndSubmit
+      onCancel={onClose}
+      form="feed"
+      isBusy={form.formState.isSubmitting}
+      disabled={campaigns.length === 0}
+    >
+      {feed?.source ? 'Save' : 'Add feed'}
+    </CancelAndSubmit>
   )
   return (
     <Dialog
@@ -82,7 +77,7 @@ function titleFor(feed: Feed | undefined): string {
   return feed.source ? `Edit ${feed.name}` : `Fetch ${feed.name} from an address`
 }
 
-/** Who gives an address at which there is no feed is told so before they leave. */
+/** Throws if there is no feed at the address, so that people learn it before they leave. */
 async function expectFeedAt(advertiser: string, url: string): Promise<void> {
   const call = { params: { advertiser }, body: { url } }
   const { problem } = await api('POST /api/advertisers/:advertiser/feed-address-checks', call)

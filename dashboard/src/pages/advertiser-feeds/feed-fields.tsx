@@ -8,7 +8,7 @@ import { Select } from '../../components/select.tsx'
 import { useApi } from '../../queries.ts'
 import { useAdvertiser } from '../../session.ts'
 
-/** What is asked of a feed, wherever its file comes from. */
+/** Fields that every feed has, wherever its file comes from. */
 
 export type Campaign = Item<'GET /api/advertisers/:advertiser/campaigns'>
 
@@ -31,7 +31,7 @@ export function NameField<T extends FieldValues>({ form, name }: FieldProps<T>) 
   )
 }
 
-/** Which campaign the products of a feed belong to. Without one there is nothing that they could be added to. */
+/** The campaign to which the products of a feed belong. Without a campaign there is nothing to add them to. */
 export function CampaignField<T extends FieldValues>({
   form,
   name,

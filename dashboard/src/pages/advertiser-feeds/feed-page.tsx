@@ -1,11 +1,12 @@
 import { useParams } from '@tanstack/react-router'
 import { ArrowLeft, FileClock, RefreshCw } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
 import { Status } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { DataTable, type Column } from '../../components/data-table.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Nothing, Time } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
@@ -61,7 +62,7 @@ export function FeedPage() {
       ) : (
         <div className="flex flex-col gap-6">
           <Card title="How it stands">
-            {feed ? <Facts feed={feed} base={base} mayChange={mayChange} /> : <SkeletonLines count={6} />}
+            {feed ? <FeedFacts feed={feed} base={base} mayChange={mayChange} /> : <SkeletonLines count={6} />}
           </Card>
           {feed && <Runs feed={feed} />}
         </div>
@@ -87,11 +88,11 @@ function Actions({ feed, onEdit }: { feed: Feed; onEdit(): void }) {
   )
 }
 
-function Facts({ feed, base, mayChange }: { feed: Feed; base: string; mayChange: boolean }) {
+function FeedFacts({ feed, base, mayChange }: { feed: Feed; base: string; mayChange: boolean }) {
   const { source } = feed
   return (
     <div className="flex flex-col gap-4">
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2.5 text-sm">
+      <Facts>
         <Fact label="State">
           <FeedStanding feed={feed} />
         </Fact>
@@ -125,18 +126,9 @@ function Facts({ feed, base, mayChange }: { feed: Feed; base: string; mayChange:
           )}
         </Fact>
         <Fact label="Currency">{feed.currency ?? 'As the file says'}</Fact>
-      </dl>
+      </Facts>
       {mayChange && source?.lastFetch === 'refused' && !source.isPaused && <RemovalNotice feed={feed} />}
     </div>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{label}</dt>
-      <dd className="min-w-0">{children}</dd>
-    </>
   )
 }
 

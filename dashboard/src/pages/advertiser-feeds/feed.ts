@@ -19,11 +19,11 @@ export function intervalInWords(every: Interval): string {
 export interface Standing {
   tone: 'good' | 'warn' | 'bad' | 'neutral' | 'waiting'
   word: string
-  /** What it means, where the word alone does not say it. */
+  /** An explanation, where the word alone is not enough. */
   more?: string
 }
 
-/** How a feed stands, and what helps where something is wrong. */
+/** The state of a feed, and the remedy where something is wrong. */
 export function standingOf({ source, publishedAt, isOutdated }: Feed): Standing {
   const outdated = { tone: 'warn', word: 'Too old', more: TOO_OLD } as const
   if (!source) {

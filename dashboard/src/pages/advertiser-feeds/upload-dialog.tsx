@@ -1,9 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useForm, type UseFormReturn } from 'react-hook-form'
 import { sendFile } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { FileInput } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { useAdvertiser } from '../../session.ts'
@@ -47,18 +46,14 @@ export function UploadDialog({ feeds, campaigns, onClose }: UploadDialogProps) {
   }
 
   const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button
-        type="submit"
-        form="upload"
-        look="primary"
-        isBusy={form.formState.isSubmitting}
-        disabled={campaigns.length === 0}
-      >
-        Upload and check
-      </Button>
-    </>
+    <CancelAndSubmit
+      onCancel={onClose}
+      form="upload"
+      isBusy={form.formState.isSubmitting}
+      disabled={campaigns.length === 0}
+    >
+      Upload and check
+    </CancelAndSubmit>
   )
   return (
     <Dialog
@@ -81,7 +76,7 @@ export function UploadDialog({ feeds, campaigns, onClose }: UploadDialogProps) {
 function FileField({ form, feeds }: { form: UseFormReturn<Typed>; feeds: Feed[] }) {
   const isNew = form.watch('feed') === ''
   const options = [...feeds.map(({ id, name }) => ({ value: id, label: name })), NEW_FEED]
-  /** What holds for the feed holds for its next file, too. */
+  /** Takes over the settings of the feed: they apply to its next file as well. */
   function follow(id: string): void {
     const feed = feeds.find((each) => each.id === id)
     if (!feed) return

@@ -29,7 +29,7 @@ const UPLOAD = 'GET /api/advertisers/:advertiser/feed-uploads/:upload'
 type Report = NonNullable<Upload['report']>
 type Change = Report['changes'][number]
 
-/** What an uploaded file would change, before anything of it is published. */
+/** Shows what an uploaded file would change, before anything of it is published. */
 export function UploadPage() {
   const advertiser = useAdvertiser()
   const { upload: id } = useParams({ strict: false }) as { upload: string }
@@ -97,7 +97,7 @@ function Working({ state }: { state: 'to_check' | 'to_publish' }) {
 function Published() {
   const { id } = useAdvertiser()
   const client = useQueryClient()
-  // What was read of feeds and offers before is out of date.
+  // Feeds and offers that were read before are out of date.
   useEffect(() => {
     for (const key of FEED_READS) void client.invalidateQueries({ queryKey: [key] })
   }, [client])
@@ -191,7 +191,7 @@ function Lists({ report, isDone }: { report: Report; isDone: boolean }) {
     label: `Refused (${formatCount(report.rejected)})`,
     content: <RejectionTable rejections={report.rejections} total={report.rejected} />,
   }
-  // Of what was published, the first of each kind are no longer told apart.
+  // Once the file is published, there are no examples of each kind of change: only the check before lists them.
   if (isDone) return <Tabs label="What has changed" tabs={[refused]} />
   const kinds: [Change['kind'], string, number][] = [
     ['added', 'Added', report.added],

@@ -3,7 +3,7 @@ import { Card } from '../../components/card.tsx'
 import { Link } from '../../components/link.tsx'
 import type { Overview } from './overview.ts'
 
-/** What is missing before anything can be recommended. Gone once nothing is. */
+/** The steps that are missing before anything can be recommended. Gone once all are done. */
 export function FirstSteps({ data, base }: { data: Overview; base: string }) {
   const steps = [
     { isDone: data.campaigns > 0, text: 'Create a campaign', to: `${base}/campaigns` },

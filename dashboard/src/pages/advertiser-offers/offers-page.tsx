@@ -76,7 +76,7 @@ export function OffersPage() {
   )
 }
 
-/** What an address may say that somebody has written by hand. */
+/** The address may have been written by hand: only a known word counts. */
 function standingIn(text: string | undefined): Standing | undefined {
   return text !== undefined && text in STANDINGS ? (text as Standing) : undefined
 }

@@ -33,7 +33,7 @@ function Name({ row: { key, name }, by }: { row: ReportRow; by: ReportKey }) {
   return <span className="block break-words">{by === 'day' ? formatDate(`${key}T00:00:00Z`, 'UTC') : name}</span>
 }
 
-/** Of fewer than ten recommendations nothing is told. */
+/** The figures of fewer than ten recommendations are withheld. */
 function Told({ count, isFew = false }: { count: string | null; isFew?: boolean }) {
   if (count !== null) return <span className="tabular">{formatCount(count)}</span>
   return isFew ? <span className="text-muted">fewer than 10</span> : <Nothing label="not told" />

@@ -7,7 +7,7 @@ export type ReportKey = Report['by']
 
 export const REPORT_FILTERS = ['by', 'campaign', 'range', 'from', 'to'] as const
 
-/** What each row is, and what is said of it. */
+/** The kinds of rows that a report can have, with their words. */
 export const KEYS: Record<ReportKey, { option: string; title: string; column: string }> = {
   campaign: { option: 'By campaign', title: 'Campaigns', column: 'Campaign' },
   offer: { option: 'By offer', title: 'Offers', column: 'Offer' },
@@ -18,7 +18,7 @@ export const KEYS: Record<ReportKey, { option: string; title: string; column: st
 
 export const KEY_OPTIONS: Option[] = Object.entries(KEYS).map(([value, { option }]) => ({ value, label: option }))
 
-/** What the address says, or the first. */
+/** Returns the kind that the address names, or the first. */
 export function keyOf(by: string | undefined): ReportKey {
   return by !== undefined && Object.hasOwn(KEYS, by) ? (by as ReportKey) : 'campaign'
 }

@@ -157,7 +157,7 @@ const DAYS: Column<Wallet['days'][number]>[] = [
   },
 ]
 
-/** Who comes back from the payment page is told when the credit is there. */
+/** Tells people who come back from the payment page when the credit is there. */
 function PaymentNotice() {
   const [{ paid }, setFilters] = useFilters(['paid'] as const)
   return paid ? <Payment key={paid} checkout={paid} onDismiss={() => setFilters({ paid: '' })} /> : null

@@ -6,7 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Time } from '../../components/figures.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import { Checkbox } from '../../components/toggles.tsx'
@@ -15,7 +15,7 @@ import type { Endpoint } from './endpoint.ts'
 
 export interface ShownSecret {
   secret: string
-  /** Of a secret that replaces another. */
+  /** When the replaced secret stops signing. Null: this secret replaces none. */
   oldEndsAt: string | null
 }
 
@@ -93,10 +93,9 @@ export function EndpointDialog({ endpoint, onClose, onCreated }: EndpointDialogP
         </fieldset>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={chosen.length === 0} isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} disabled={chosen.length === 0} isBusy={form.formState.isSubmitting}>
             {endpoint ? 'Save' : 'Add endpoint'}
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

@@ -14,7 +14,7 @@ export function firstOf(list: readonly string[]): string {
   return rest.length === 0 ? first : `${first} and ${rest.length} more`
 }
 
-/** What is spent and held, of what it may spend: from 0 to 1. */
+/** The share of its money that is spent or held, from 0 to 1. */
 export function shareSpentOf(session: Pick<BrowserSession, 'moneyNanos' | 'spentNanos' | 'heldNanos'>): number {
   const [money, used] = [BigInt(session.moneyNanos), BigInt(session.spentNanos) + BigInt(session.heldNanos)]
   return money === 0n ? 1 : Math.min(Number((used * 1_000n) / money) / 1_000, 1)

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../durations.ts'
 import type { Filters } from '../../filters.ts'
 import { formatMoment, formatMoneyExactly } from '../../formats.ts'
 
-/** What the address of the list may say. */
+/** The filters that the address of the list may have. */
 export const CALL_FILTERS = [
   'id',
   'outcome',
@@ -55,7 +55,7 @@ export const COSTS = MIN_COSTS.map((value) => ({ value, label: `From $${value}` 
 
 export interface Chip {
   words: string
-  /** What is not asked for any longer without it. */
+  /** The filters that are dropped with it. */
   names: CallFilterName[]
 }
 

@@ -1,10 +1,10 @@
 import { useParams } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
-import type { ReactNode } from 'react'
 import { Card } from '../../components/card.tsx'
 import { CarriedState, type Carried } from '../../components/carried-recommendation.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Duration, Money, Nothing, Time, Tokens } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { Notice } from '../../components/notice.tsx'
@@ -67,7 +67,7 @@ function Details({ call, projectId }: { call: CallDetail; projectId: string }) {
       )}
       <div className="grid gap-4 lg:grid-cols-2">
         <Card title="What happened" description={call.advice === null && call.explanation}>
-          <Facts call={call} projectId={projectId} />
+          <CallFacts call={call} projectId={projectId} />
         </Card>
         <Card
           title="Where the time went"
@@ -94,9 +94,9 @@ function Details({ call, projectId }: { call: CallDetail; projectId: string }) {
   )
 }
 
-function Facts({ call, projectId }: { call: CallDetail; projectId: string }) {
+function CallFacts({ call, projectId }: { call: CallDetail; projectId: string }) {
   return (
-    <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-6 gap-y-2 text-sm">
+    <Facts>
       <Fact label="Outcome">
         <CallStatus call={call} />
       </Fact>
@@ -142,7 +142,7 @@ function Facts({ call, projectId }: { call: CallDetail; projectId: string }) {
           </Link>
         )}
       </Fact>
-    </dl>
+    </Facts>
   )
 }
 
@@ -158,7 +158,7 @@ function RecommendationCard({ carried, projectId }: { carried: Carried; projectI
       description={SEEN[carried.state]}
       action={<Link to={`/projects/${projectId}/monetization`}>Monetization</Link>}
     >
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-6 gap-y-2 text-sm">
+      <Facts>
         <Fact label="Offer">
           <span className="font-medium">{carried.headline}</span>
         </Fact>
@@ -178,17 +178,8 @@ function RecommendationCard({ carried, projectId }: { carried: Carried; projectI
         <Fact label="Clicks">
           <ClicksUnder clicks={carried.clicks} projectId={projectId} />
         </Fact>
-      </dl>
+      </Facts>
     </Card>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{label}</dt>
-      <dd className="max-w-full min-w-0 justify-self-start">{children}</dd>
-    </>
   )
 }
 

@@ -7,12 +7,12 @@ export interface CostLine {
   nanos: string
 }
 
-/** What the provider's cache has made cheaper, or dearer: it is in the lines of the tokens already. */
+/** The amount that the provider's cache made the call cheaper, or dearer: the lines of the tokens include it already. */
 export function savingsOf({ savedNanos }: Pick<CallDetail, 'savedNanos'>): CostLine[] {
   return savedNanos === '0' ? [] : [{ label: 'Saved by caching the prompt', nanos: savedNanos }]
 }
 
-/** What leads from the cost of the tokens to what was charged: all of it adds up. */
+/** The lines between the cost of the tokens and the amount charged, so that everything adds up. */
 export function linesToCharge(call: Pick<CallDetail, 'worthNanos' | 'chargedNanos' | 'roundingNanos'>): CostLine[] {
   const notCharged = BigInt(call.worthNanos) - BigInt(call.chargedNanos)
   return [

@@ -1,4 +1,4 @@
-/** What the list of calls is at the moment. */
+/** The state of the list of calls. */
 export interface ListState {
   wantsLive: boolean
   isAtTop: boolean

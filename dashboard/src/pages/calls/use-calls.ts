@@ -48,7 +48,7 @@ export function useCalls(projectId: string, query: Query, wantsLive: boolean): C
       if (document.visibilityState !== 'visible') return
       ask(call, undefined, stop.signal).then(
         (page) => client.setQueryData([ENDPOINT, call, 'pages'], { pages: [page], pageParams: [undefined] }),
-        // What fails is tried again in two seconds; the list stays as it is.
+        // A failed request is repeated in two seconds; the list stays as it is.
         () => undefined,
       )
     }, LIVE_EVERY_MS)

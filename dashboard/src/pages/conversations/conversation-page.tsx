@@ -146,7 +146,7 @@ function Facts({ conversation }: { conversation: Conversation | undefined }) {
   )
 }
 
-/** What clicks on its recommendations earned, and what it costs after that. */
+/** The earnings from clicks on its recommendations, and its cost after them. */
 function Earned({ conversation }: { conversation: Conversation }) {
   const { chargedNanos, earnedNanos, paidClicks } = conversation
   const net = chargedNanos === null ? undefined : netOf({ costNanos: chargedNanos, earnedNanos })

@@ -77,7 +77,7 @@ function SettingsLink({ projectId }: { projectId: string }) {
   )
 }
 
-/** What was earned has columns where any of these conversations earned something. */
+/** Earnings have columns where any of these conversations earned something. */
 function columnsFor(pathOf: (row: Conversation) => string, withEarnings: boolean): Column<Conversation>[] {
   return [
     { label: 'Conversation', isTitle: true, cell: (row) => <Title row={row} to={pathOf(row)} /> },

@@ -5,7 +5,7 @@ export interface Guide {
   /** From the root of the repository. */
   file: string
   title: string
-  /** What somebody finds there, for lists. */
+  /** A summary of its content, for lists. */
   about: string
 }
 

@@ -4,7 +4,7 @@ import { Input } from '../../components/input.tsx'
 export interface PageSearchProps {
   value: string
   onChange(value: string): void
-  /** What is left of all sections, said aloud when it changes. */
+  /** The number of sections that are left, announced by screen readers when it changes. */
   found: number
   all: number
 }

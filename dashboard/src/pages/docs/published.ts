@@ -1,6 +1,6 @@
 import { GUIDE_GROUPS, GUIDES, type Guide } from './guides.ts'
 
-/** What of the repository's Markdown is served, and how it reads outside of the repository. */
+/** Selects the repository's Markdown that is served, and adapts it to readers outside of the repository. */
 
 /** Links lead to other pages that are served; pictures and files that are not are left out, and their words stay. */
 export function publishedText(markdown: string, { file }: Guide): string {

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { ApiError, send } from '../../api.ts'
 import type { OpenApi } from './openapi.ts'
 
-/** What the console serves beside its API, and everybody may read. It changes when Parley does. */
+/** For public texts that the console serves next to its API. They change only when Parley does. */
 const KEPT = { staleTime: Infinity, gcTime: Infinity }
 
 export function useGuideText(name: string) {
@@ -27,7 +27,7 @@ export function useOpenApi() {
   })
 }
 
-/** What draws Markdown is larger than the rest of the page, and comes beside the text. */
+/** The code that draws Markdown is larger than the rest of the page, so it is loaded alongside the text. */
 export function useMarkdown() {
   return useQuery({
     ...KEPT,

@@ -1,7 +1,6 @@
 import { useForm } from 'react-hook-form'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError } from '../../components/form.tsx'
 import { HostField } from '../../components/host-field.tsx'
 import { Notice } from '../../components/notice.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -36,10 +35,9 @@ export function ChangeDomainDialog({ onClose, current }: { onClose(): void; curr
         </Notice>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
             Change domain
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

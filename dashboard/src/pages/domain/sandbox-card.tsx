@@ -2,7 +2,7 @@ import { Card } from '../../components/card.tsx'
 import { Link } from '../../components/link.tsx'
 import { useProject } from '../../session.ts'
 
-/** What a sandbox is for, what it cannot do, and how one goes on from it. */
+/** Explains what a sandbox is for, what it cannot do, and how to go on from it. */
 export function SandboxCard() {
   const project = useProject()
   return (

@@ -61,7 +61,7 @@ function Offer({ headline, advertiser }: { headline: string; advertiser: string 
   )
 }
 
-/** What it means is said at once: nobody should have to look it up. */
+/** The meaning of a verdict is shown right away, so that nobody has to look it up. */
 function Verdict({ click }: { click: Click }) {
   return (
     <span className="block min-w-0 py-1">

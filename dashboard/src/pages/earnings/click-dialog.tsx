@@ -1,7 +1,8 @@
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
 import type { Reply } from '../../api.ts'
 import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Nothing, Time } from '../../components/figures.tsx'
 import { Link } from '../../components/link.tsx'
 import { SkeletonLines } from '../../components/skeleton.tsx'
@@ -21,7 +22,7 @@ export interface ClickDialogProps {
 
 /** The receipt of a click: what its advertiser and the operator see of it, too. */
 export function ClickDialog({ projectId, click, onClose }: ClickDialogProps) {
-  // What it said stays there while it closes.
+  // The content stays there while the dialog closes.
   const [last, setLast] = useState(click)
   if (click !== undefined && click !== last) setLast(click)
   const asked = { params: { project: projectId, click: last ?? '' } }
@@ -54,7 +55,7 @@ function Details({ receipt, projectId }: { receipt: Receipt; projectId: string }
       <p className="rounded-lg border border-line bg-sunken p-4 text-sm">
         <VerdictOfClick click={receipt} /> <span className="text-muted">{explanation}</span>
       </p>
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2 text-sm">
+      <Facts>
         <Fact label="Clicked">
           <Time iso={at} />
         </Fact>
@@ -76,7 +77,7 @@ function Details({ receipt, projectId }: { receipt: Receipt; projectId: string }
         <Fact label="Call">
           {call === null ? <Nothing /> : <Link to={`/projects/${projectId}/calls/${call}`}>See the call</Link>}
         </Fact>
-      </dl>
+      </Facts>
       <CopyField text={receipt.id} label="the click id" />
     </div>
   )
@@ -93,14 +94,5 @@ function State({ receipt: { state, releasesAt } }: { receipt: Receipt }) {
       )}
       {state === 'reversed' && <span className="text-muted">the advertiser has the price again</span>}
     </span>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{label}</dt>
-      <dd className="min-w-0">{children}</dd>
-    </>
   )
 }

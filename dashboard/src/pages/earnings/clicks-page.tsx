@@ -22,7 +22,7 @@ export function ClicksPage() {
   const isFiltered = Object.keys(filters).length > 0
   const list = useApiList(
     'GET /api/projects/:project/clicks',
-    // Whatever the address says: the server refuses what is no verdict and no state.
+    // The address is passed on as it is: the server refuses a value that is no verdict or no state.
     { params: { project: project.id }, query: filters as ClickFilters },
     { everyMs: EVERY_MS },
   )

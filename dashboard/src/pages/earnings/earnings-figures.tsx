@@ -8,7 +8,7 @@ import { clicksAt } from './clicks-address.ts'
 import type { Earnings } from './earnings.ts'
 import { netOf } from './net.ts'
 
-/** What the chart's time came to. */
+/** The totals of the chart's time. */
 export function EarningsFigures({ data }: { data: Earnings }) {
   const project = useProject()
   const span = { from: data.from, to: data.to }

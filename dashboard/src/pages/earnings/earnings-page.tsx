@@ -56,7 +56,7 @@ export function EarningsPage() {
   )
 }
 
-/** Of all time, whatever range is chosen. */
+/** Balances are those of all time, whatever range is chosen. */
 function Balances({ data }: { data: Earnings | undefined }) {
   const project = useProject()
   return (

@@ -4,7 +4,7 @@ export interface Net {
   nanos: string
 }
 
-/** What tokens cost after what clicks have earned. */
+/** The cost of tokens minus the earnings from clicks. */
 export function netOf({ costNanos, earnedNanos }: { costNanos: string; earnedNanos: string }): Net {
   const net = BigInt(costNanos) - BigInt(earnedNanos)
   return net < 0n ? { label: 'Net gain', nanos: String(-net) } : { label: 'Net cost', nanos: String(net) }

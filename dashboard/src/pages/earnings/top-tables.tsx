@@ -14,7 +14,7 @@ import { useCategoryBlocking, type CategoryBlocking } from './use-category-block
 type Advertiser = Earnings['advertisers'][number]
 type Category = Earnings['categories'][number]
 
-/** Who earned most for the project, each to be blocked with one click. */
+/** The advertisers that earned most for the project, each with a button to block it. */
 export function TopAdvertisers({ earnings }: { earnings: Earnings }) {
   const project = useProject()
   const blocking = useBlocking()

@@ -4,7 +4,7 @@ export type Click = Item<'GET /api/projects/:project/clicks'>
 export type Verdict = Click['verdict']
 export type ClickState = Click['state']
 
-/** What the list can be filtered by, in the order of docs/clicks.md. */
+/** The verdicts by which the list can be filtered, in the order of docs/clicks.md. */
 export const VERDICTS: Record<Verdict, string> = {
   valid: 'Valid',
   test: 'Test',
@@ -19,6 +19,7 @@ export const VERDICTS: Record<Verdict, string> = {
   same_network: 'The site’s own network',
   too_fast: 'Too fast',
   too_old: 'Too old',
+  project_closed: 'Project closed',
   too_many: 'Too many',
   repeat: 'Repeat',
   over_budget: 'Over budget',

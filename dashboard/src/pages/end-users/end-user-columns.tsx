@@ -10,7 +10,7 @@ import type { EndUser } from './end-user.ts'
 
 export interface ColumnOptions {
   mayChange: boolean
-  /** What holds for those without limits of their own; undefined while it is loading. */
+  /** The limits of end users without limits of their own; undefined while loading. */
   everyone: LimitValues | undefined
   onChanged(): void
 }

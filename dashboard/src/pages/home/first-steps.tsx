@@ -10,8 +10,8 @@ import { useMe, useProject } from '../../session.ts'
 import { stepsOf, type BriefCall, type Onboarding, type Step } from './onboarding.ts'
 
 /**
- * What leads from an empty account to the first answered call. Done before the page was opened, it is one line, so that the
- * figures come first; done while somebody looks at it, it stays as it is, so that nothing moves.
+ * The steps from an empty account to the first answered call. If they were done before the page was opened, they are one
+ * line, so that the figures come first; if they are done while the page is open, they stay as they are, so that nothing moves.
  */
 export function FirstSteps({ steps: onboarding }: { steps: Onboarding }) {
   const { installation } = useMe()
@@ -127,7 +127,7 @@ function lookOf({ call, isAnswered }: CallOfSteps): { box: string; ink: string }
 
 type CallOfSteps = Pick<Onboarding, 'call' | 'isAnswered'>
 
-/** Of the same height before and after, so that nothing moves when the call arrives. */
+/** Has the same height before and after, so that nothing moves when the call arrives. */
 function FirstRequest({ call, isAnswered }: CallOfSteps) {
   const box = 'mx-5 mb-3 flex h-24 items-center overflow-hidden rounded-md border px-4 sm:ml-13 sm:h-14'
   if (call === null)

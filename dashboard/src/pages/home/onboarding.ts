@@ -11,7 +11,7 @@ export interface Step {
   /** Why it matters, in one sentence. */
   why: string
   isDone: boolean
-  /** What to do about it, and where. */
+  /** The action, and the page on which it is taken. */
   verb: string
   page: string
 }

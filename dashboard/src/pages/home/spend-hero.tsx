@@ -10,7 +10,7 @@ import { useProject } from '../../session.ts'
 import { HomeFigures } from './home-figures.tsx'
 import type { Home } from './onboarding.ts'
 
-/** What was spent, day by day, and beside it the numbers that one looks at every day. */
+/** The spend of each day, next to the numbers that people look at every day. */
 export function SpendHero({ home }: { home: Home | undefined }) {
   const project = useProject()
   const navigate = useNavigate()

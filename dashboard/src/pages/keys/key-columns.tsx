@@ -75,7 +75,7 @@ const ENDED = { tone: 'neutral', word: 'Ended' } as const
 
 function KeyState({ pair, mayChange }: { pair: KeyPair; mayChange: boolean }) {
   const { status, explanation, expiresAt, replacedBy } = pair
-  // Who was replaced has come to the end that was meant for it.
+  // A pair that was replaced has ended as planned.
   const { tone, word } = status === 'expired' && replacedBy !== null ? ENDED : STATES[status]
   return (
     <span className="block leading-tight" title={explanation}>

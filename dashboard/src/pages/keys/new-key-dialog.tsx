@@ -1,8 +1,7 @@
 import { useForm } from 'react-hook-form'
 import { api } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { useProject } from '../../session.ts'
@@ -40,10 +39,9 @@ export function NewKeyDialog({ onClose, onCreated }: { onClose(): void; onCreate
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
             Create key pair
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

@@ -1,6 +1,6 @@
 import type { NewKeyPair } from './key-pair.ts'
 
-/** What people take away when a pair is shown. */
+/** Snippets to copy while a pair is shown. */
 
 export type ShownPair = Pick<NewKeyPair, 'publishableKey' | 'secretKey' | 'gatewayUrl' | 'model'>
 

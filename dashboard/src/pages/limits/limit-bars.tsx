@@ -1,4 +1,4 @@
-/** What is used of each limit: a bar, the figures, and when it resets. */
+/** The use of each limit: a bar, the figures, and when it resets. */
 import type { ReactNode } from 'react'
 import { classes } from '../../components/classes.ts'
 import { Money, Time } from '../../components/figures.tsx'
@@ -76,7 +76,7 @@ interface BarProps {
   label: string
   /** From 0 to 1. */
   share: number
-  /** What a screen reader says of the bar. */
+  /** The bar's text for screen readers. */
   text: string
   figures: ReactNode
   children: ReactNode

@@ -2,7 +2,7 @@ import type { Call } from '../../api.ts'
 import { parseMoney, plainMoney } from '../../formats.ts'
 import type { LimitValues } from './limit-lines.ts'
 
-/** What stands in the fields of the dialog: a text each, and nothing for no limit. */
+/** The texts in the fields of the dialog. Empty: no limit. */
 export type LimitTexts = Record<keyof LimitValues, string>
 export type NewLimits = Call<'PUT /api/projects/:project/limits'>['body']
 
@@ -22,7 +22,7 @@ export function textsOf(values: LimitValues): LimitTexts {
   }
 }
 
-/** What is no number or no amount goes to the server as it is, whose sentence then stands beside the field. */
+/** Text that is no number or no amount goes to the server as it is, and the server's sentence is then shown beside the field. */
 export function limitsOf(texts: LimitTexts): NewLimits {
   const rate = (text: string) => (text.trim() === '' ? null : Number(plainNumber(text)))
   const money = (text: string) => (text.trim() === '' ? null : (parseMoney(text) ?? text))

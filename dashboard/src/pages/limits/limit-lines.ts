@@ -25,13 +25,13 @@ export function shareOf(used: bigint, limit: bigint): number {
   return Math.min(Number((used * 1_000n) / limit) / 1_000, 1)
 }
 
-/** What running calls hold is as good as spent until they have ended. */
+/** Money held by running calls counts as spent until they have ended. */
 export function shareOfBudget({ limitNanos, leftNanos }: Budget): number {
   const limit = BigInt(limitNanos)
   return shareOf(limit - BigInt(leftNanos), limit)
 }
 
-/** Of several, the one with the least left: it refuses first. */
+/** Returns the budget with the least left: it refuses first. */
 export function tightestOf(budgets: readonly Budget[]): Budget | undefined {
   return budgets.toSorted((a, b) => Number(BigInt(a.leftNanos) - BigInt(b.leftNanos)))[0]
 }

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react'
 import { useForm, type UseFormReturn } from 'react-hook-form'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { toast } from '../../components/toast.tsx'
 import {
@@ -28,10 +27,10 @@ const LABELS: Record<keyof LimitValues, string> = {
 }
 
 export interface LimitsDialogProps {
-  /** Whose they are, such as "the key pair Web server". */
+  /** The owner of the limits, such as "the key pair Web server". */
   of: string
   values: LimitValues
-  /** What holds where a field is left empty; nothing of the kind: no limit. */
+  /** The limits that apply where a field is left empty; without one there, no limit applies. */
   otherwise?: LimitValues
   /** When what is set begins to count. */
   description: ReactNode
@@ -49,12 +48,9 @@ export function LimitsDialog({ of, values, otherwise, description, save, onClose
     toast(`Limits of ${of} saved.`)
   }
   const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" form="limits" look="primary" isBusy={form.formState.isSubmitting}>
-        Save limits
-      </Button>
-    </>
+    <CancelAndSubmit onCancel={onClose} form="limits" isBusy={form.formState.isSubmitting}>
+      Save limits
+    </CancelAndSubmit>
   )
   return (
     <Dialog isOpen onClose={onClose} size="lg" title={`Limits of ${of}`} description={description} actions={actions}>

@@ -2,7 +2,7 @@ import type { Item } from '../../api.ts'
 
 export type Model = Item<'GET /api/projects/:project/catalogue'>
 
-/** What the list can be sorted by, with its words. */
+/** The orders in which the list can be sorted, with their words. */
 export const SORTS = [
   ['name', 'By name'],
   ['input', 'Cheapest input'],

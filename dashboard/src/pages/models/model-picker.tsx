@@ -13,7 +13,7 @@ export interface ModelPickerProps extends FieldControl {
   value: string
   models: readonly Model[]
   onChange(model: string): void
-  /** Which side the list is aligned with, where it is wider than the field. */
+  /** The side with which the list is aligned, where it is wider than the field. */
   align?: 'start' | 'end'
 }
 
@@ -40,7 +40,7 @@ export function ModelPicker({ value, models, onChange, align = 'start', ...contr
   }
   function onKey(event: KeyboardEvent): void {
     if (event.nativeEvent.isComposing) return
-    // What is typed begins a search, and is not added to the name that stands there.
+    // Typing begins a search, and does not add to the name in the field.
     if (!isOpen && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) return open()
     const next = movedTo(event.key, found, current)
     if (!isOpen && (event.key === 'ArrowDown' || event.key === 'ArrowUp' || event.key === 'Enter')) open()

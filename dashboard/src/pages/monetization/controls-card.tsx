@@ -64,7 +64,7 @@ export function ControlsCard({ controls: form, settings }: { controls: ControlsF
             )}
           />
           <Turns form={form} />
-          <Floor form={form} />
+          {!project.isSandbox && <Floor form={form} />}
           <Words form={form} />
         </fieldset>
         <FormError form={form} />

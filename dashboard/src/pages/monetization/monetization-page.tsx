@@ -46,7 +46,7 @@ export function MonetizationPage() {
 
 function Loaded({ settings }: { settings: Monetization }) {
   const [filters, setFilters] = useFilters(['view'] as const)
-  // Who has not begun wants to know what it would look like; everybody else, how it goes. Nothing jumps when that changes.
+  // People who have not begun want to know what it would look like; all others, how it goes. Nothing jumps when that changes.
   const [first] = useState(settings.mode === 'off' ? 'preview' : 'results')
   const view = VIEWS.find((each) => each === filters.view) ?? first
   // Above the tabs: what was typed survives a look at another one.

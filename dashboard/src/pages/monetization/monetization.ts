@@ -4,7 +4,7 @@ export type Monetization = Reply<'GET /api/projects/:project/monetization'>
 export type Mode = Monetization['mode']
 export type Recommendation = Item<'GET /api/projects/:project/recommendations'>
 
-/** What is read again when something that decides over recommendations has changed. */
+/** Endpoints to read again when something that decides about recommendations has changed. */
 export const CHANGED = [
   'GET /api/projects/:project/monetization',
   'GET /api/projects/:project/monetization/preview',

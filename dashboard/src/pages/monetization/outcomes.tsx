@@ -85,7 +85,7 @@ export function OutcomeTable({ outcomes }: { outcomes: Outcomes }) {
         </tr>
       </thead>
       <tbody>
-        {/* What readers saw comes first, then whatever happened most. */}
+        {/* Recommendations that readers saw come first, then the most frequent outcomes. */}
         {outcomes.outcomes.toSorted(recommendedFirst).map((each) => (
           <OutcomeRow key={each.title} outcome={each} from={outcomes.from} all={outcomes.calls} most={most} />
         ))}

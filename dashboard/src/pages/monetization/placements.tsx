@@ -9,7 +9,7 @@ import type { Placement } from './use-rehearsal.ts'
 
 const WHY: Record<Placement['risk'], string> = { sensitive: 'Near a sensitive topic', relevance: 'Fits least' }
 
-/** What figures cannot say: whether somebody who knows the readers would be glad of it there. */
+/** Placements to judge by eye: figures cannot say whether people who know the readers would be glad of them. */
 export function Placements({ placements, recommended }: { placements: Placement[]; recommended: number }) {
   return (
     <Card

@@ -131,7 +131,7 @@ const BECAUSE: Record<NonNullable<Preview['sampleBecause']>, string> = {
   no_matcher: 'No matcher answered, so nothing could be looked for.',
 }
 
-/** What of it is real. */
+/** Says which parts of the preview are real. */
 function Origin({ preview: { match, sampleBecause }, projectId }: { preview: Preview; projectId: string }) {
   return (
     <figcaption className="mt-3 text-sm text-muted">

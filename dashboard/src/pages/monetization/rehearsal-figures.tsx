@@ -57,7 +57,7 @@ function lookedOf({ looked }: RehearsalResult): string {
   return `in the newest ${formatCount(conversations)} of ${isMore ? 'more than ' : ''}${formatCounted(of, 'conversation')}`
 }
 
-/** What the range rests on: whoever doubts it can put in their own. */
+/** The assumptions behind the range: people who doubt them can use their own. */
 function Assumptions({ result }: { result: RehearsalResult }) {
   const { looked, clickPrice, clicksPerThousand, earnings, unread } = result
   const isSample = looked.isMore || looked.conversations < looked.of

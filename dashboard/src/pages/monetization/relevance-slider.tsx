@@ -3,7 +3,7 @@ import { Field } from '../../components/field.tsx'
 import { useApi } from '../../queries.ts'
 import { useProject } from '../../session.ts'
 
-/** What a minimum means, in words; the highest one that is reached. */
+/** The words for a minimum: those of the highest value that it reaches. */
 const WORDS: [from: number, words: string][] = [
   [0.85, 'Only near-perfect matches'],
   [0.7, 'Only very close matches'],
@@ -60,7 +60,7 @@ export function RelevanceSlider({ value, onChange, error }: RelevanceSliderProps
   )
 }
 
-/** What the choice would have meant for what was recommended lately. */
+/** Says what the choice would have meant for the latest recommendations. */
 function useLatelyAbove(least: number): string {
   const project = useProject()
   const call = { params: { project: project.id }, query: { limit: COMPARED } }

@@ -10,7 +10,7 @@ const EVERY_MS = 60_000
 
 type Reported = Reply<'GET /api/projects/:project/monetization/reports'>['items'][number]
 
-/** What readers reported. Most projects never have any: then there is nothing to see. */
+/** The offers that readers reported. Most projects never have any: then nothing is shown. */
 export function ReportedOffers() {
   const project = useProject()
   const call = { params: { project: project.id } }

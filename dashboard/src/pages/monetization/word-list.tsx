@@ -7,7 +7,7 @@ import { withWords } from './words.ts'
 
 export interface WordListProps {
   control: FieldControl
-  /** What one of them is called, such as "category". */
+  /** The name for one of them, such as "category". */
   noun: string
   words: string[]
   onChange(words: string[]): void

@@ -40,7 +40,7 @@ export function lastOf(turns: readonly Turn[]): { earlier: Turn[]; question: str
   return last && !isRunning(last) ? { earlier: turns.slice(0, -1), question: last.question } : undefined
 }
 
-/** What was said before, without what failed: a model is not asked to go on from an error. */
+/** The request for a question after earlier turns. Failed ones are left out: a model is not asked to go on from an error. */
 export function requestFor(settings: Settings, earlier: readonly Turn[], question: string): Request {
   const system = settings.system.trim()
   return {
@@ -65,7 +65,7 @@ function saidIn(turns: readonly Turn[]) {
     ])
 }
 
-/** What is saved: the chat, and at its end what is to be asked. That is the draft or, without one, the last question. */
+/** The prompt to save: the chat, and at its end the question to ask. That is the draft or, without one, the last question. */
 export function promptOf(settings: Settings, turns: readonly Turn[], draft: string): AskedPrompt {
   const last = turns.at(-1)
   const isAsked = draft.trim() === '' && last !== undefined
@@ -110,7 +110,7 @@ function numberIn(text: string): number | null {
   return text.trim() === '' ? null : Number(text)
 }
 
-/** What is wrong with what was typed; undefined when nothing is. */
+/** The first setting that is invalid; undefined when none is. */
 export function problemIn({
   temperature,
   maxTokens,

@@ -1,4 +1,4 @@
-/** What an answer consists of, read from the gateway's events. Those that arrive split are put together first. */
+/** Reads the parts of an answer from the gateway's events. Events that arrive split are put together first. */
 export interface EventReader {
   /** The data of every event that is complete now. */
   read(text: string): string[]
@@ -29,7 +29,7 @@ export interface Refusal {
   requestId?: string | null
 }
 
-/** What one event says, as far as a chat shows it. */
+/** The parts of one event that a chat shows. */
 export interface Piece {
   id?: string
   text?: string

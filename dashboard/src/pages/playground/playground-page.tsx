@@ -88,7 +88,7 @@ function Playground({ models, first }: { models: Model[] | undefined; first: str
   )
 }
 
-/** Those that answer, and which one is asked unless somebody chooses: the one that the address names, if it is offered. */
+/** Models to choose from, and the one to ask until one is chosen: the one that the address names, if it is offered. */
 function useModels(project: string) {
   const params = { project }
   const catalogue = useApi('GET /api/projects/:project/catalogue', { params })

@@ -5,7 +5,7 @@ import { api, type Item } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Time } from '../../components/figures.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { IconButton } from '../../components/icon-button.tsx'
 import { Input } from '../../components/input.tsx'
 import { SkeletonLines } from '../../components/skeleton.tsx'
@@ -23,7 +23,7 @@ export interface OpenPrompt {
 }
 
 interface SavedPromptsDialogProps {
-  /** What stands in the playground now. */
+  /** The prompt in the playground now. */
   asked: AskedPrompt
   mayBeSaved: boolean
   /** The prompt that it was opened from, or saved as. */
@@ -241,10 +241,9 @@ function NameForm({ name, verb, onSubmit, onBack }: NameFormProps) {
       </FormField>
       <FormError form={form} />
       <div className="flex justify-end gap-2">
-        <Button onClick={onBack}>Cancel</Button>
-        <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+        <CancelAndSubmit onCancel={onBack} isBusy={form.formState.isSubmitting}>
           {verb}
-        </Button>
+        </CancelAndSubmit>
       </div>
     </Form>
   )

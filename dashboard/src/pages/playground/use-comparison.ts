@@ -10,7 +10,7 @@ export interface Comparison extends Omit<Chat, 'turns'> {
 }
 
 export interface Row {
-  /** Of the model that is asked first, and in a comparison of the other one. What both share stands once. */
+  /** The turn of the first model and, in a comparison, that of the other one. A turn that both share is shown once. */
   turns: [Turn] | [Turn, Turn]
 }
 

@@ -9,6 +9,8 @@ import { useProject } from '../../session.ts'
 import type { Settings } from './settings.ts'
 
 const CREDIT_HINT = 'No one will be able to use it. To move it to another project, ask the operator first.'
+const EARNINGS_HINT =
+  'No one will be able to use it. Earnings go to the wallet after seven days. To move credit to another project, ask the operator first.'
 const TRIAL_HINT = 'Trial credit stays in the sandbox. It cannot be moved to another project.'
 
 export function DeleteProjectCard({ settings }: { settings: Settings }) {
@@ -16,7 +18,11 @@ export function DeleteProjectCard({ settings }: { settings: Settings }) {
   const [isOpen, setOpen] = useState(false)
   const [leavesCredit, setLeavesCredit] = useState(false)
   const remove = useChange('DELETE /api/projects/:project')
-  const credit = BigInt(settings.balanceNanos) > 0n ? formatMoney(settings.balanceNanos) : undefined
+  const hasEarnings = BigInt(settings.pendingNanos) > 0n
+  const left = [
+    BigInt(settings.balanceNanos) > 0n && `${formatMoney(settings.balanceNanos)} of credit`,
+    hasEarnings && `${formatMoney(settings.pendingNanos)} of pending earnings`,
+  ].filter((each) => each !== false)
   async function confirm(): Promise<void> {
     await remove.mutateAsync({ params: { project: project.id }, body: { leavesCredit } })
     // Everything that is on the screen belongs to the project, so the console begins anew.
@@ -47,13 +53,13 @@ export function DeleteProjectCard({ settings }: { settings: Settings }) {
           {project.isSandbox ? 'you get no other sandbox' : `${project.domain} is released`}, and what was said in its
           conversations is erased. Calls and charges stay in the ledger.
         </p>
-        {credit && (
+        {left.length > 0 && (
           <div className="mt-3 rounded-md bg-warn-soft px-3 py-2.5 text-ink">
             <Checkbox
               checked={leavesCredit}
               onChange={setLeavesCredit}
-              label={`${credit} of credit may be lost`}
-              hint={project.isSandbox ? TRIAL_HINT : CREDIT_HINT}
+              label={`${left.join(' and ')} may be lost`}
+              hint={project.isSandbox ? TRIAL_HINT : hasEarnings ? EARNINGS_HINT : CREDIT_HINT}
             />
           </div>
         )}

@@ -1,13 +1,14 @@
 import { useState, type ReactNode } from 'react'
 import { CopyField } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { Nothing, Time } from '../../components/figures.tsx'
 import { formatCountExactly } from '../../formats.ts'
 import type { RefusedRequest } from './refused-columns.tsx'
 
-/** What a refusal means and what to do about it, with all that was noted. Nothing is left open: undefined closes it. */
+/** Explains a refusal and what to do about it, with everything that was recorded. Undefined closes it. */
 export function RefusedDialog({ refused, onClose }: { refused: RefusedRequest | undefined; onClose(): void }) {
-  // What it said stays there while it closes.
+  // The content stays there while the dialog closes.
   const [last, setLast] = useState(refused)
   if (refused !== undefined && refused !== last) setLast(refused)
   const shown = refused ?? last
@@ -34,7 +35,7 @@ function Details({ refused }: { refused: RefusedRequest }) {
           <Explained label="What to do">{explanation.advice}</Explained>
         </dl>
       )}
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2 text-sm">
+      <Facts>
         <Fact label="When">
           <Time iso={lastAt} />
         </Fact>
@@ -52,7 +53,7 @@ function Details({ refused }: { refused: RefusedRequest }) {
           {refused.keyName ?? 'Deleted'}
           {refused.viaSession && ', through a browser session'}
         </Fact>
-      </dl>
+      </Facts>
       <CopyField text={refused.id} label="the request id" />
     </div>
   )
@@ -64,15 +65,6 @@ function Explained({ label, children }: { label: string; children: ReactNode }) 
       <dt className="font-medium">{label}</dt>
       <dd className="mt-0.5 text-muted">{children}</dd>
     </div>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-muted">{label}</dt>
-      <dd className="min-w-0">{children}</dd>
-    </>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-/** What follows # in the link of a mail. It is not sent to any server and not kept in the browser's history. */
+/** The part after # in the link of a mail. It is not sent to any server and not kept in the browser's history. */
 export function useLinkToken(): string {
   const [token] = useState(() => {
     const given = decodeURIComponent(window.location.hash.slice(1)).replace(/^token=/, '')

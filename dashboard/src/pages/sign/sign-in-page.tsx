@@ -68,7 +68,7 @@ export function SignInPage() {
   )
 }
 
-/** Whoever was here before is forgotten, then on to where the link led. */
+/** Forgets the data of an earlier user, then goes on to where the link led. */
 function useEnter(next: string | undefined): () => Promise<void> {
   const client = useQueryClient()
   const navigate = useNavigate()

@@ -1,7 +1,6 @@
 import { useForm } from 'react-hook-form'
-import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Select } from '../../components/select.tsx'
 import { toast } from '../../components/toast.tsx'
@@ -40,10 +39,9 @@ export function InviteDialog<R extends Role | AdvertiserRole>({ isOpen, onClose,
         </FormField>
         <FormError form={form} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" isBusy={form.formState.isSubmitting}>
+          <CancelAndSubmit onCancel={onClose} isBusy={form.formState.isSubmitting}>
             Send invitation
-          </Button>
+          </CancelAndSubmit>
         </div>
       </Form>
     </Dialog>

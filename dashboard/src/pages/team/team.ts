@@ -7,15 +7,15 @@ export type Member = TeamOfPublisher['members'][number] | TeamOfAdvertiser['memb
 export type Invitation = TeamOfPublisher['invitations'][number] | TeamOfAdvertiser['invitations'][number]
 export type AdvertiserRole = TeamOfAdvertiser['members'][number]['role']
 
-/** Who acts for a publisher or for an advertiser, and what the signed-in person may change about it. */
+/** The members of a publisher or an advertiser, and what the signed-in person may change about them. */
 export interface Team<R extends Role | AdvertiserRole> {
   name: string
   mayChange: boolean
-  /** Those that the person may give, in the order of a menu. */
+  /** Roles that the person may give, in the order of a menu. */
   roles: R[]
   /** The same in the order of a form, with what they may do. */
   roleOptions: { value: R; label: string }[]
-  /** What is offered first to who invites. */
+  /** The role that is chosen at first in an invitation. */
   defaultRole: R
   words: { inviteTitle: string; leaveTitle: string; onLeaving: string; onRemoving: string }
   setRole(member: string, role: R): Promise<unknown>

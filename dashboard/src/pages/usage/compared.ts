@@ -5,11 +5,11 @@ export interface Compared {
   to: string
   /** Undefined: there was nothing to compare with. */
   delta: number | undefined
-  /** Of the span right before. */
+  /** The calls of the span right before. */
   previousCalls: number
 }
 
-/** What a change is measured against, such as `vs previous 30 days`; never the words without a number beside them. */
+/** The span that a change is measured against, such as `vs previous 30 days`; never the words without a number beside them. */
 export function comparedWords({ from, to, delta, previousCalls }: Compared): string | undefined {
   if (delta !== undefined) return `vs previous ${lengthOf(from, to)}`
   return previousCalls === 0 ? 'no calls before' : undefined

@@ -1,7 +1,7 @@
 import type { Option } from '../../components/select.tsx'
 import { DAY_MS, HOUR_MS } from '../../durations.ts'
 
-/** What the address may say about time: a named range up to now, or two dates in UTC. */
+/** The filters for time in the address: a named range up to now, or two dates in UTC. */
 export const RANGE_FILTERS = ['range', 'from', 'to'] as const
 export type RangeFilters = Partial<Record<(typeof RANGE_FILTERS)[number], string>>
 

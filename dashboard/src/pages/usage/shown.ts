@@ -4,7 +4,7 @@ import { OTHER_COLOUR } from '../../components/chart-colours.ts'
 import { LEAST_COST } from '../../calls-address.ts'
 import { formatCount, formatMoney } from '../../formats.ts'
 
-/** What the chart of the usage page stacks. */
+/** The figures that the chart of the usage page can stack. */
 export const SHOWN = [
   ['spend', 'Spend'],
   ['calls', 'Calls'],

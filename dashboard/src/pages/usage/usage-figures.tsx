@@ -9,7 +9,7 @@ import { tokensIn, type Usage } from './shown.ts'
 
 type Point = Usage['points'][number]
 
-/** What the chart's time came to, each with how it went in it. */
+/** The totals of the chart's time, each with its course over that time. */
 export function UsageFigures({ data, projectId }: { data: Usage | undefined; projectId: string | undefined }) {
   const now = data?.totals
   const before = data?.previous

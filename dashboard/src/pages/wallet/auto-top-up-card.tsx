@@ -169,7 +169,7 @@ function Standing({ settings }: { settings: AutoTopUp['settings'] }) {
   return <Notice tone="warn">The card was declined. Parley tries again after {formatTime(settings.nextTryAt)}.</Notice>
 }
 
-/** What will be charged when, as it is typed now, and what is left of the month as it was saved. */
+/** Says what will be charged and when, by the values typed now, and what is left this month by the saved ones. */
 function sentenceOf(typed: Partial<Values>, { hasTax, settings, leftThisMonthNanos }: AutoTopUp): string {
   const [below, amount, most] = [typed.thresholdNanos, typed.amountNanos, typed.monthMaxNanos].map((text) =>
     parseMoney(text ?? ''),

@@ -1,4 +1,4 @@
-/** What Stripe calls networks, as people write them. */
+/** Stripe's names of networks, as people write them. */
 const BRANDS: Record<string, string> = {
   amex: 'American Express',
   diners: 'Diners Club',

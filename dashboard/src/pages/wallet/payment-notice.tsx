@@ -10,7 +10,7 @@ import { useProject } from '../../session.ts'
 
 const EVERY_MS = 1_500
 
-/** Who comes back from the payment page is told when the credit is there: Stripe tells the server some seconds later. */
+/** Tells people who come back from the payment page when the credit is there: Stripe notifies the server some seconds later. */
 export function PaymentNotice() {
   const [{ paid }, setFilters] = useFilters(['paid'] as const)
   if (!paid) return null

@@ -1,10 +1,9 @@
 import { useState } from 'react'
 import { useForm, useWatch } from 'react-hook-form'
 import type { Reply } from '../../api.ts'
-import { Button } from '../../components/button.tsx'
 import { classes } from '../../components/classes.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { Form, FormError, FormField } from '../../components/form.tsx'
+import { CancelAndSubmit, Form, FormError, FormField } from '../../components/form.tsx'
 import { Input } from '../../components/input.tsx'
 import { Checkbox } from '../../components/toggles.tsx'
 import { formatMoney, parseMoney } from '../../formats.ts'
@@ -28,7 +27,7 @@ export function TopUpDialog(props: TopUpDialogProps) {
 }
 
 interface PaymentDialogProps extends TopUpDialogProps {
-  /** Whose wallet it is. */
+  /** The owner of the wallet. */
   name: string
   open(amountNanos: string, saveCard: boolean): Promise<{ url: string }>
   canSaveCard?: boolean
@@ -50,12 +49,9 @@ export function PaymentDialog({ topUp, onClose, name, open, canSaveCard = false 
   }
 
   const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" form="top-up" className="min-w-44" look="primary" isBusy={form.formState.isSubmitting}>
-        {nanos === undefined ? 'Continue to payment' : `Pay ${formatMoney(nanos)}`}
-      </Button>
-    </>
+    <CancelAndSubmit onCancel={onClose} form="top-up" className="min-w-44" isBusy={form.formState.isSubmitting}>
+      {nanos === undefined ? 'Continue to payment' : `Pay ${formatMoney(nanos)}`}
+    </CancelAndSubmit>
   )
   return (
     <Dialog

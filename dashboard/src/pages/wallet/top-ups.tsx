@@ -13,7 +13,7 @@ import { useProject } from '../../session.ts'
 
 type TopUp = Item<'GET /api/projects/:project/top-ups'>
 
-/** What was asked to be paid, by whom, and what became of it. */
+/** The payments that were requested, by whom, and their outcome. */
 export function TopUps() {
   const project = useProject()
   const topUps = useApiList('GET /api/projects/:project/top-ups', { params: { project: project.id }, query: {} })

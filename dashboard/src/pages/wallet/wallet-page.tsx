@@ -1,4 +1,5 @@
 import { Plus } from 'lucide-react'
+import { lazy, Suspense } from 'react'
 import type { Reply } from '../../api.ts'
 import { Button } from '../../components/button.tsx'
 import { classes } from '../../components/classes.ts'
@@ -17,8 +18,10 @@ import { AutoTopUpCard } from './auto-top-up-card.tsx'
 import { HardStopCard } from './hard-stop-card.tsx'
 import { Ledger } from './ledger.tsx'
 import { PaymentNotice } from './payment-notice.tsx'
-import { TopUpDialog } from './top-up-dialog.tsx'
 import { TopUps } from './top-ups.tsx'
+
+/** Loaded when it is opened: the page's figures are not kept waiting for it. */
+const TopUpDialog = lazy(async () => ({ default: (await import('./top-up-dialog.tsx')).TopUpDialog }))
 
 const EVERY_MS = 15_000
 
@@ -29,7 +32,7 @@ export function WalletPage() {
   const { data: wallet, error } = useApi('GET /api/projects/:project/wallet', call, { everyMs: EVERY_MS })
   const isPaid = wallet?.topUp.isOpen === true && !project.isSandbox
   const auto = useApi('GET /api/projects/:project/auto-top-up', call, { enabled: isPaid, everyMs: EVERY_MS })
-  // What stands below it waits for it, and so never moves.
+  // Everything below it waits for it, and so never moves.
   const isKnown = isPaid ? (auto.data ?? auto.error) : (wallet ?? error)
   const button = (
     <Button
@@ -81,7 +84,9 @@ export function WalletPage() {
         )}
       </div>
       {wallet?.topUp.isOpen && project.may('admin') && isTopUpOpen && (
-        <TopUpDialog topUp={wallet.topUp} onClose={() => setTopUpOpen(false)} />
+        <Suspense>
+          <TopUpDialog topUp={wallet.topUp} onClose={() => setTopUpOpen(false)} />
+        </Suspense>
       )}
     </>
   )

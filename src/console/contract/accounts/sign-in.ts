@@ -6,7 +6,7 @@ import { advertiserRole, amount, done, email, entries, id, name, personName, rol
 
 export const password = z.string().min(1, 'Enter your password.').max(128, 'At most 128 characters.')
 export const newPassword = z.string().min(12, 'At least 12 characters.').max(128, 'At most 128 characters.')
-/** Of an authenticator app. */
+/** The code of an authenticator app. */
 export const code = z.string().regex(/^\d{6}$/, 'Six digits.')
 const token = z.string().min(1).max(2_000)
 

@@ -73,7 +73,7 @@ export const team = entries({
         z.object({
           id,
           to: z.enum(['publisher', 'advertiser']),
-          /** Of the publisher or the advertiser. */
+          /** The publisher's or the advertiser's. */
           name: z.string(),
           role: z.enum([...role.options, ...advertiserRole.options]),
           invitedBy: z.string(),
@@ -85,7 +85,7 @@ export const team = entries({
   'POST /api/me/invitations/:invitation/accept': {
     access: 'user',
     freshProof: true,
-    /** Of what one has joined; the other one is null. */
+    /** The one that was joined; the other one is null. */
     reply: z.object({ publisherId: id.nullable(), advertiserId: id.nullable() }),
   },
   'POST /api/me/invitations/:invitation/decline': { access: 'user', reply: done },

@@ -24,7 +24,7 @@ export const advertiserReport = entries({
       to: time,
       /** Until when everything is in it; null: nothing yet. */
       countedUntil: time.nullable(),
-      /** Of all rows, but for counts of those of which none are told. */
+      /** Sums of all rows, without the counts that the rows do not tell. */
       total: z.object({
         serves: amount,
         validClicks: amount,
@@ -45,10 +45,10 @@ export const advertiserReport = entries({
           validClicks: amount.nullable(),
           /** Clicks that were not paid for. */
           otherClicks: z.array(z.object({ verdict: z.string(), label: z.string(), clicks: amount })).nullable(),
-          /** Of clicks of these days. */
+          /** Conversions after clicks of these days. */
           conversions: amount.nullable(),
           spentNanos: amount,
-          /** What a paid click cost; null: there was none. */
+          /** The average cost of a paid click; null: there was none. */
           averageNanos: amount.nullable(),
         }),
       ),

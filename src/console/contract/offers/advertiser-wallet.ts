@@ -11,7 +11,7 @@ export const advertiserWallet = entries({
       /** At the pace of those days; null when nothing was spent. */
       daysLeft: z.number().nullable(),
       topUp: z.object({ isOpen: z.boolean(), minNanos: amount, maxNanos: amount }),
-      /** What was added and taken back, the newest first and 100 at most. Clicks are among the days. */
+      /** Amounts added and taken back, the newest first and 100 at most. Clicks are among the days. */
       movements: z.array(
         z.object({
           id: z.string(),

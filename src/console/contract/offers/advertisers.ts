@@ -3,7 +3,7 @@ import { ADVERTISER_STATUSES } from '../../../rules/accounts/advertisers.ts'
 import { shownNameProblemOf } from '../../../rules/offers/shown-name.ts'
 import { advertiserRole, amount, count, done, email, entries, id, name, time } from '../fields.ts'
 
-/** What readers see before each recommendation. */
+/** The name that readers see before each recommendation. */
 const shownName = z
   .string()
   .trim()
@@ -19,7 +19,7 @@ const domain = z.object({
   provenBy: z.enum(['dns', 'file', 'operator']).nullable(),
   record: z.object({ name: z.string(), host: z.string(), zone: z.string(), value: z.string() }),
   file: z.object({ url: z.string(), content: z.string() }),
-  /** What a check has just seen, in words. */
+  /** The findings of a check that has just run, in words. */
   seen: z.object({ record: z.string(), file: z.string() }).nullable(),
 })
 
@@ -59,7 +59,7 @@ export const advertisers = entries({
       /** The last 30 days, today included. */
       days: z.array(z.object({ at: time, clicks: count, spentNanos: amount })),
       campaigns: count,
-      /** Of these, that may be recommended as far as their dates and their switch go. */
+      /** Campaigns that may be recommended as far as their dates and their switch go. */
       activeCampaigns: count,
       offers: count,
     }),

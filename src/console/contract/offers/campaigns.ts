@@ -84,7 +84,7 @@ export const campaigns = entries({
     body: settings.partial(),
     reply: campaign,
   },
-  /** What hints would bring, while they are typed. Nothing is changed; some dozens a minute for all members together. */
+  /** Previews the effect of hints while they are typed. Nothing is changed; some dozens a minute for all members together. */
   'POST /api/advertisers/:advertiser/hint-preview': {
     access: 'advertiser',
     advertiserRole: 'editor',

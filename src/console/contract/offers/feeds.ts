@@ -24,7 +24,7 @@ const feed = z.object({
     })
     .nullable(),
   currency: z.string().nullable(),
-  /** Of its file that was published last. */
+  /** The time at which its latest file was published. */
   publishedAt: time.nullable(),
   freshUntil: time.nullable(),
   /** Nothing was published for 30 days, so none of its offers is recommended. */
@@ -65,14 +65,14 @@ const upload = z.object({
   state: z.enum(['to_check', 'checked', 'to_publish', 'published', 'failed']),
   /** Why it failed, in words. */
   problem: z.string().nullable(),
-  /** What it would change, or has changed; null until it was looked at. */
+  /** The changes that it would make, or has made; null until it was looked at. */
   report: z
     .object({
       format: z.string(),
       ...counts,
       /** Offers that the feed has now. */
       live: count,
-      /** Of those that would be recommended, how many the operator has to look at first. */
+      /** How many of the offers that would be recommended the operator has to look at first. */
       pending: count,
       /** It would take away so much that it is asked whether that is meant; in words. */
       refusal: z.string().nullable(),

@@ -7,7 +7,7 @@ const offer = z.object({
   /** The advertiser's own id of it. */
   itemId: z.string(),
   title: z.string(),
-  /** What readers see. */
+  /** The words that readers see. */
   headline: z.string(),
   benefit: z.string(),
   category: z.string(),

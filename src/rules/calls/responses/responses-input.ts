@@ -13,7 +13,7 @@ export interface TurnedInput {
   pathOf(messagePath: string): string
 }
 
-/** Of a message: the items that it was made from. */
+/** The items that a message was made from. */
 interface Origin {
   at: string
   content: string
@@ -98,7 +98,7 @@ function otherMessageOf(type: unknown, item: Record<string, unknown>, at: string
 
 type PartOf = (part: Record<string, unknown>, path: string) => object
 
-/** What is neither a text nor a list is left to the check of messages. */
+/** Turns each part of a list. Content that is neither a text nor a list is left to the check of messages. */
 function contentOf(content: unknown, path: string, partOf: PartOf): unknown {
   if (!Array.isArray(content)) return content
   return content.map((part: unknown, n) => {

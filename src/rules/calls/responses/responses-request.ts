@@ -16,7 +16,7 @@ import { wordsOf } from '../route-fields.ts'
  */
 export interface ResponsesRequest {
   chat: ChatRequest
-  /** What of the request stands in its answer. */
+  /** The fields of the request that its answer repeats. */
   echo: object
   /** Thoughts are shown only to who asks for them, as SDKs expect. */
   showsReasoning: boolean
@@ -97,7 +97,7 @@ export { body as responsesBody }
 
 export const RESPONSES_FIELDS: ReadonlySet<string> = new Set(Object.keys(body.shape))
 
-/** What chat calls it, what is to be sent here, and the words for it where those are more than its name. */
+/** By the name in chat: the field to send here, and the words for it where those are more than its name. */
 const OWN_NAMES: Record<string, { param: string; words?: string }> = {
   messages: { param: 'input' },
   max_tokens: { param: 'max_output_tokens' },
@@ -177,7 +177,7 @@ function parsedAsChat(fields: Body, input: TurnedInput): ChatRequest {
   }
 }
 
-/** What the path of a chat refuses, said of the fields that were sent. */
+/** Rewords a refusal by the chat path so that it names the fields that were sent. */
 export function inResponsesWords(error: unknown, pathOf = (path: string) => path): unknown {
   if (!(error instanceof ParleyError) || error.options.param === undefined) return error
   const { param } = error.options

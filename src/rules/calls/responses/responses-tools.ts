@@ -56,7 +56,7 @@ function functionOf(tool: unknown, path: string) {
   }
 }
 
-/** Those that the model is told of, with what it is told. */
+/** Returns the tools that the model is told about, with what it is told. */
 export function echoOfTools(tools: NonNullable<ChatRequest['tools']>): object[] {
   return tools.map(({ type, function: { name, description, parameters, strict } }) => ({
     type,
@@ -67,7 +67,7 @@ export function echoOfTools(tools: NonNullable<ChatRequest['tools']>): object[] 
   }))
 }
 
-/** Of one that was read: its names are those of tools. */
+/** Takes a choice that was read before, so the names in it are those of tools. */
 export function echoOfChoice(asked: unknown): unknown {
   const { choice, allowed } = toolChoiceOf(asked)
   if (allowed) {

@@ -1,4 +1,4 @@
-/** What somebody types to find messages: words, "phrases", and -excluded words or -"phrases". */
+/** A search for messages as people type it: words, "phrases", and -excluded words or -"phrases". */
 export interface TextSearch {
   /** Each is a word or a phrase; all of them have to be there. */
   sought: string[]
@@ -35,7 +35,7 @@ export interface SnippetPiece {
   isMatch: boolean
 }
 
-/** What the database marked with U+0001 and U+0002, in pieces. */
+/** Splits a text into pieces at the database's marks: U+0001 before a match, U+0002 after it. */
 export function piecesOf(marked: string): SnippetPiece[] {
   const [before = '', ...rest] = marked.split('\u0001')
   const pieces = [{ text: before, isMatch: false }]

@@ -3,7 +3,7 @@ import { EXAMPLES_MAX, type Finding, type Invariant } from '../../../rules/billi
 import { CLASS_COLUMNS, TOKEN_COLUMNS } from '../../../rules/billing/token-columns.ts'
 import type { Db } from '../../database.ts'
 
-/** What one charge, one call and the two together can be checked for, whatever else is in the ledger. */
+/** Checks of one charge, of one call and of the two together, whatever else is in the ledger. */
 
 export type Condition = RawBuilder<unknown>
 
@@ -54,8 +54,8 @@ const ARE_FEW_TOKENS = sql`(${sql.join(
 )}) < 131072`
 
 /**
- * What src/rules/billing/charging.ts and ledger_settle charge at least and at most, as far as the row still shows it; the first
- * case that applies. The most frequent one is first: this is evaluated for every charge there is.
+ * The least and the most that src/rules/billing/charging.ts and ledger_settle charge, as far as the row still shows it; the
+ * first case that applies. The most frequent one is first: this is evaluated for every charge there is.
  */
 const BILLS = [
   {
@@ -66,7 +66,7 @@ const BILLS = [
   },
   { when: sql`c.outcome = 'completed' and c.usage_source <> 'estimated'`, least: sql`null`, most: sql`0` },
   {
-    // Whoever hangs up pays for all that this has caused, as far as the wallet can.
+    // A caller who hangs up pays for all that this has caused, as far as the wallet can.
     when: sql`c.outcome = 'hung_up'`,
     least: sql`least(c.usage_nanos, 1)`,
     most: sql`c.usage_nanos`,

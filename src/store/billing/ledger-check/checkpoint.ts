@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Finding } from '../../../rules/billing/invariants.ts'
 import type { Db } from '../../database.ts'
 
-/** What was read before: migrations/0006_audit.sql says why it can be relied on. */
+/** The result of what was read before: migrations/0006_audit.sql says why it can be relied on. */
 export interface Checkpoint {
   through: Date
   charges: bigint

@@ -6,7 +6,7 @@ import { findBroken, findStrayCalls, sumCharges, type ChargeSums, type Condition
 import type { Sums } from './checkpoint.ts'
 import type { Db } from '../../database.ts'
 
-/** What was read of the ledger's entries: charges and transfers. */
+/** The result of reading the ledger's entries: charges and transfers. */
 export interface Entries {
   charges: number
   /** Both sides of everything. */
@@ -41,15 +41,16 @@ const BLOCKS_PER_STATEMENT = 16_384
 /** Fewer, because each looks for its call. */
 const CHARGES_PER_STATEMENT = 200_000
 
+/** Their sizes are asked of `pg_inherits`: of `pg_class`, PostgreSQL would measure every table and index that there is. */
 export async function listPartitions(tx: Db): Promise<Partition[]> {
   const { rows } = await sql<PartitionRow>`
     select p.relname as parent, c.oid::text as oid, n.nspname as schema, c.relname as name,
       coalesce(bound[1], ${FIRST_UUID}) as lower, coalesce(bound[2], ${LAST_UUID}) as upper,
-      (pg_relation_size(c.oid) / current_setting('block_size')::int)::int as blocks
+      (pg_relation_size(i.inhrelid) / current_setting('block_size')::int)::int as blocks
     from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_class c on c.oid = i.inhrelid
       join pg_namespace n on n.oid = c.relnamespace,
       regexp_match(pg_get_expr(c.relpartbound, c.oid), $$FROM [(]'(.+)'[)] TO [(]'(.+)'[)]$$) as bound
-    where i.inhparent in ('charges'::regclass, 'calls'::regclass) and pg_relation_size(c.oid) > 0
+    where i.inhparent in ('charges'::regclass, 'calls'::regclass) and pg_relation_size(i.inhrelid) > 0
     order by c.relname`.execute(tx)
   return rows.map(({ parent, oid, schema, name, lower, upper, blocks }) => ({
     parent,
@@ -73,7 +74,7 @@ interface PartitionRow {
   blocks: number
 }
 
-/** What was settled after `from` and up to `to`. The very last part has no end: a gateway's clock may be ahead. */
+/** Reads everything settled after `from` and up to `to`. The very last part has no end: a gateway's clock may be ahead. */
 export async function readSettled(reading: Reading, from: Date, to: Date, isLast: boolean): Promise<Entries> {
   const { read, signal } = reading
   const entries = noEntries()
@@ -108,7 +109,7 @@ export async function findStrayCallsBetween(
   return findings
 }
 
-/** What was settled after `from`, as the snapshot of `tx` has it: nothing but the sums. */
+/** Sums everything settled after `from`, as the snapshot of `tx` has it: nothing but the sums. */
 export async function sumAfter(tx: Db, from: Date): Promise<Sums> {
   const entries = noEntries()
   const { rows } = await sql<{ project_id: string; charged: string }>`

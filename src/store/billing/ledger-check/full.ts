@@ -106,7 +106,10 @@ async function readPages({ read }: Reading, { partition, entries, pages }: Part,
   addCharges(entries, day, await read((tx) => sumCharges(tx, { table, where, ...compared })))
 }
 
-/** What was sealed stands for rows that are archived, and is compared with those that are not. Returns the archived days. */
+/**
+ * Adds the sums of sealed days: they stand in for rows that are archived, and are compared with those that are not. Returns the
+ * archived days.
+ */
 async function addSealed(
   { read, signal }: Reading,
   days: ReadonlyMap<Partition, Entries>,

@@ -17,9 +17,9 @@ import type { Db } from '../../database.ts'
  */
 export interface LedgerCheck {
   isFull: boolean
-  /** What was settled up to here was not read again. */
+  /** Charges and transfers settled up to here were not read again. */
   since: Date | undefined
-  /** What was settled up to here will not be read again before the next full pass. */
+  /** Charges and transfers settled up to here will not be read again before the next full pass. */
   through: Date
   fullAt: Date
   seconds: number
@@ -36,7 +36,7 @@ export interface LedgerCheckOptions {
   isFull: boolean
   leaseMs: number
   signal?: AbortSignal
-  /** What is younger than this is read again by the next pass. */
+  /** Entries younger than this are read again by the next pass. */
   marginMs?: number
 }
 

@@ -50,7 +50,7 @@ function ratesIn(answers: ReadonlyMap<string, LedgerAnswer>, callId: string): Le
   return list?.map((figure) => (figure === 'NULL' ? null : figure))
 }
 
-/** Of these projects, those whose wallet nobody else has locked. */
+/** Returns those of the projects whose wallet no other transaction has locked. */
 export async function findFreeWallets(
   pool: ApplyOptions['pool'],
   projectIds: readonly string[],

@@ -3,15 +3,15 @@ import type { CallEndpointName } from '../../../rules/endpoints.ts'
 import type { Nanos } from '../../../rules/money.ts'
 import type { Settlement } from '../settlement.ts'
 
-/** What the ledger's statement is asked, and what it answers. */
+/** The requests that the ledger's statement gets, and its answers. */
 
 export interface HoldRequest {
   callId: string
   projectId: string
   keyPairId: string
-  /** Whom the call is for, if the caller says so. */
+  /** The end user whom the call is for, if the caller names one. */
   endUserId?: string | undefined
-  /** Of a call that was made with the secret of a browser session. */
+  /** For a call that was made with the secret of a browser session. */
   sessionId?: string | undefined
   /** Where it was asked, for whoever settles it should this process die. */
   endpoint?: CallEndpointName
@@ -43,9 +43,9 @@ export interface LedgerAnswer {
   part: string
   amount_nanos: bigint | null
   refusal: string | null
-  /** Of a hold that a limit refused: `key_pair:month`. */
+  /** The limit that refused a hold: `key_pair:month`. */
   limitedBy?: string | null | undefined
-  /** Of a hold, where there are rate limits: see `ratesOf`. */
+  /** For a hold, where there are rate limits: see `ratesOf`. */
   rates?: readonly (string | null)[] | null | undefined
 }
 

@@ -28,7 +28,7 @@ export interface Ledger {
 }
 
 const BATCH_MAX = 256
-/** Of stored answers in one statement: everybody's holds wait while it is written. */
+/** The length of stored answers in one statement: all holds wait while it is written. */
 const BATCH_CHARACTERS_MAX = 1024 * 1024
 /** At 5,000 calls/s this is two seconds of holds and settles; more waiting than that would only end in timeouts. */
 const QUEUE_MAX = 20_000
@@ -100,8 +100,8 @@ const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
 }
 
 function holdErrorOf(reason: string, { limitedBy, rates }: LedgerAnswer, now: Date): ParleyError {
-  // Of this process, not of the caller: its clock is wrong, or the function is newer and says what it does not know. The
-  // log line tells the operator, and another gateway may answer the retry.
+  // The fault is this process's, not the caller's: its clock is wrong, or the function is newer and gives a reason that it does
+  // not know. The log line tells the operator, and another gateway may answer the retry.
   if (!isErrorCode(reason)) return storeUnavailable({ ledger: reason })
   return new ParleyError(reason, {
     message: limitedBy ? sentenceOfLimit(reason, limitedBy, now) : undefined,

@@ -6,7 +6,7 @@ import type { ApplyBatch, LedgerAnswer, LedgerItem } from './ledger-items.ts'
  * items leave the common lane for one of their own, over other connections, until they have caught up.
  */
 export interface SideRoad {
-  /** Of these projects, those whose wallet nobody else has locked. */
+  /** Returns those of the projects whose wallet no other transaction has locked. */
   findFree(projectIds: readonly string[]): Promise<ReadonlySet<string>>
   /** The ledger's statement, over connections that may wait. */
   apply: ApplyBatch

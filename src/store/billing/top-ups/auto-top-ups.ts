@@ -28,7 +28,7 @@ export async function findAutoTopUp(db: Db, projectId: string): Promise<AutoTopU
   return settings(db, projectId).executeTakeFirst()
 }
 
-/** Whoever holds it is the only one who begins a payment of the project, or counts what the month has had. */
+/** Locks the row: only its holder begins a payment of the project, or counts what the month has had. */
 export async function lockAutoTopUp(tx: Db, projectId: string): Promise<AutoTopUpRow | undefined> {
   return settings(tx, projectId).forUpdate().executeTakeFirst()
 }
@@ -60,8 +60,8 @@ export async function deleteAutoTopUp(tx: Db, projectId: string): Promise<boolea
 }
 
 /**
- * What was charged in this month of UTC, or may yet be: a payment counts for the month in which it was begun. By the clock that
- * says when: one that is ahead would begin the next month too early, with nothing charged in it.
+ * The sum that was charged in this month of UTC, or may yet be: a payment counts for the month in which it was begun. By the
+ * clock that dates payments: one that is ahead would begin the next month too early, with nothing charged in it.
  */
 function chargedThisMonth(project: RawBuilder<string>): RawBuilder<Nanos> {
   return sql`(select coalesce(sum(m.amount_nanos), 0)::int8 from payments m
@@ -80,8 +80,9 @@ export interface DueTopUp {
 }
 
 /**
- * Whose balance is below what they chose. Nobody who owes: a payment of theirs was taken back, so their bank may not want the
- * next one either. Nobody whose month is used up: they would take the places of all who come after them.
+ * Lists projects whose balance is below what they chose. Projects that owe are left out: a payment was taken back, so the bank
+ * may not want the next one either. So are those whose month is used up: they would take the places of all that come after
+ * them.
  */
 export async function listDueTopUps(db: Db, most: number): Promise<DueTopUp[]> {
   const { rows } = await sql<DueTopUp>`
@@ -120,7 +121,7 @@ export async function isStillDue(tx: Db, projectId: string, threshold: Nanos): P
 }
 
 export interface PendingTopUp {
-  /** What both sides call it. */
+  /** The id that both sides use. */
   id: string
   projectId: string
   customer: string

@@ -1,7 +1,7 @@
 import type { Given, Replies } from '../canned-console.ts'
 import { ADVERTISER_OF_MINE, ago, CAMPAIGN, id, NOW } from './ids.ts'
 
-/** What Lamp Works spends, and on what. */
+/** The spending of Lamp Works, day by day and by campaign. */
 
 const DAY_MS = 86_400_000
 const MIDNIGHT_MS = Math.floor(NOW.getTime() / DAY_MS) * DAY_MS

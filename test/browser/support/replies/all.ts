@@ -12,7 +12,7 @@ import { PROJECTS } from './project.ts'
 import { REHEARSAL } from './rehearsal.ts'
 import { TEAM } from './team.ts'
 
-/** What is answered where a test says nothing else. */
+/** The default replies, used where a test gives no others. */
 export const REPLIES: Replies = {
   ...ACCOUNT,
   ...TEAM,

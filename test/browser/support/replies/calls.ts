@@ -261,7 +261,7 @@ const WRONG_KEYS: Refused = {
   explanation: { what: 'The keys are wrong.', advice: 'Copy both again.' },
 }
 
-/** Of a code that only a newer version knows. */
+/** A refusal with a code that only a newer version knows. */
 const OVER: Refused = { ...WRONG_KEYS, id: id(93), code: 'brand_new', times: 2n, viaSession: true, explanation: null }
 
 export const CALLS: Replies = {

@@ -75,6 +75,7 @@ export const SETTINGS: Given<'GET /api/projects/:project/settings'> = {
   limits: { requestsPerMinute: 600, tokensPerMinute: 1_234_567n, concurrentCalls: null },
   keyPairs: 5,
   balanceNanos: 42_317_000_000n,
+  pendingNanos: 5_180_000_000n,
 }
 
 const SHOWN = {

@@ -4,7 +4,7 @@ import type { RecommendationOutcome } from '../../../../src/rules/recommendation
 import type { Replies } from '../canned-console.ts'
 import { ago } from './ids.ts'
 
-/** What the server sends, checked by the contract. */
+/** The events as the server sends them, checked by the contract. */
 export function rehearsalEvents(...events: object[]): string {
   return events.map((event) => `data: ${JSON.stringify(rehearsalEvent.parse(event))}\n\n`).join('')
 }

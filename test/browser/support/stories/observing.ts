@@ -108,7 +108,7 @@ function secondTime(): Replies['GET /api/projects/:project/calls'] {
   return () => (asked++ === 0 ? new ParleyError('role_too_low') : { items: [COMPLETED], next: null, searchedTo: null })
 }
 
-/** What is said of a bar while the pointer is over it. */
+/** Returns the tooltip of a bar while the pointer is over it. */
 async function pointAt(page: Page, stand: Stand, figure: number, share: number): Promise<string> {
   const chart = page.locator('.recharts-wrapper').nth(figure)
   await chart.scrollIntoViewIfNeeded()

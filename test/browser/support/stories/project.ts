@@ -254,7 +254,7 @@ const SETTING: Record<string, Scene> = {
   },
   'a project without credit that is deleted': {
     path: SETTINGS_PAGE,
-    replies: { 'GET /api/projects/:project/settings': { ...SETTINGS, balanceNanos: 0n } },
+    replies: { 'GET /api/projects/:project/settings': { ...SETTINGS, balanceNanos: 0n, pendingNanos: 0n } },
     act: (page) => press(page, 'Delete project'),
   },
 }

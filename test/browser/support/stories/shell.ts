@@ -6,7 +6,7 @@ import { at, conflict, pick, press } from './steps.ts'
 const SWITCHER = /^Switch project/
 const ACCOUNT = /^Account of/
 
-/** What is in a menu of the sidebar, which pictures leave out. */
+/** Opens a menu of the sidebar and returns its contents, as pictures leave the sidebar out. */
 async function opened(page: Page, menu: RegExp): Promise<string> {
   await page.getByRole('button', { name: menu }).click()
   return page.getByRole('menu').ariaSnapshot()

@@ -1,4 +1,4 @@
-/** What people do, in few words. */
+/** Short names for the steps that users take. */
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { ParleyError } from '../../../../src/rules/errors.ts'
