@@ -145,9 +145,8 @@ export const RECOMMEND: Mutant[] = [
     file: 'src/recommend/campaigns/hint-book.ts',
     from: 'cosine > (nearest?.cosine ?? -Infinity)',
     to: 'nearest === undefined',
-    test: 'test/integration/matcher.test.ts',
-    title: "a campaign's hint finds its offers, and a negative hint keeps them away",
-    isStory: true,
+    test: 'src/recommend/campaigns/hint-book.test.ts',
+    title: 'of several hints that are near enough, the nearest is named, wherever it stands',
   },
   {
     bug: 'gateways drop the hint that a matcher names',
