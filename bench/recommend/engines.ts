@@ -96,6 +96,7 @@ export async function buildIndex(
     })),
   )
   await index.finishBuild()
+  await index.indexVectors()
   return index
 }
 

@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import type { Precision } from '../embedding/encoder-file.ts'
 import { encoderGraph } from './encoder-graph.ts'
 import { onnxBytes } from './onnx-file.ts'
+import { readRanges } from './ranges.ts'
 import { parseSafetensors } from './safetensors.ts'
 
 /** Vectors are stored under the name of their model. Other weights under the same name would be compared with them. */
@@ -23,7 +24,7 @@ export async function buildEncoder(weightsPath: string, path: string, precision:
   // Readers of the path see the whole file or none, and two builders only do the same work twice.
   const draft = `${path}.${randomUUID()}`
   try {
-    await writeFile(draft, onnxBytes(encoderGraph(parseSafetensors(weights), precision)), { flush: true })
+    await writeFile(draft, onnxBytes(encoderGraph(parseSafetensors(weights), precision, readRanges())), { flush: true })
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })

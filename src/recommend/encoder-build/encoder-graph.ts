@@ -1,13 +1,16 @@
 import { TOKENS_MAX, type Precision } from '../embedding/encoder-file.ts'
 import type { Graph, GraphNode, Tensor } from './onnx-file.ts'
+import type { Ranges } from './ranges.ts'
 import type { Weights } from './safetensors.ts'
 
 /**
  * all-MiniLM-L6-v2 as a graph: BERT with 6 layers of 12 heads, the mean over all tokens, and unit length.
  *
- * In int8 every output of a weight matrix has a scale of its own, and so has every token that goes into one. The runtime's
- * own dynamic quantisation takes one scale for the whole batch instead: that is less exact (mean cosine to full precision
- * .994 against .998), and a text's vector would depend on what else is in its batch.
+ * In int8, numbers that go into a weight matrix are bytes. Each channel of them has a step of its own, from the range that
+ * it had in texts of ours (`ranges.json`), and the weights are multiplied by it: that costs nothing when the graph runs.
+ * To look for the range of every token instead takes half as long again and is less exact (mean cosine to full precision
+ * .996 against .998). The runtime's own dynamic quantisation takes one range for a whole batch: less exact still (.994),
+ * and a text's vector would depend on what else is in its batch.
  */
 
 const HIDDEN = 384
@@ -19,25 +22,25 @@ const POSITIONS = 512
 const NORM_EPSILON = 1e-12
 /** The largest step of an int8. */
 const STEPS = 127
-/** The unsigned byte that means zero, with as many steps below as above. */
-const MIDDLE = 128
-const BYTE_STEPS = 255
-/** Nothing that leaves GELU is lower than -0.17. */
-const GELU_FLOOR = 0.17
+/** The unsigned byte that means zero: numbers that are positive and negative alike, and those that leave GELU. */
+const ZERO = { middle: 128, low: 32 } as const
+/** Nothing that leaves GELU is lower. */
+const GELU_FLOOR = -0.17
 
 interface Draft {
   precision: Precision
   weights: Weights
+  ranges: Ranges
   nodes: GraphNode[]
   tensors: Tensor[]
 }
 
-export function encoderGraph(weights: Weights, precision: Precision): Graph {
-  const draft: Draft = { precision, weights, nodes: [], tensors: [] }
-  if (precision === 'int8') addSteps(draft)
+export function encoderGraph(weights: Weights, precision: Precision, ranges: Ranges): Graph {
+  const draft: Draft = { precision, weights, ranges, nodes: [], tensors: [] }
+  if (precision === 'int8') addConstants(draft)
   let hidden = addEmbeddings(draft)
   for (let layer = 0; layer < LAYERS; layer++) hidden = addLayer(draft, layer, hidden)
-  addPooling(draft, hidden)
+  addPooling(draft, hidden.output)
   return {
     nodes: draft.nodes,
     weights: draft.tensors,
@@ -52,7 +55,18 @@ export function encoderGraph(weights: Weights, precision: Precision): Graph {
   }
 }
 
-function addEmbeddings(draft: Draft): string {
+/** All that goes into weight matrices, and how many channels it has. */
+export function matrixInputs(): Map<string, number> {
+  const layers = Array.from({ length: LAYERS }, (_, n) => `encoder.layer.${n}`)
+  const norms = layers.flatMap((layer) => [`${layer}.attention.output.LayerNorm`, `${layer}.output.LayerNorm`])
+  const normed = ['embeddings.LayerNorm', ...norms.slice(0, -1)].map((norm) => `${norm}.output`)
+  return new Map([
+    ...[...normed, ...layers.map((layer) => `${layer}.attended`)].map((name) => [name, HIDDEN] as const),
+    ...layers.map((layer) => [`${layer}.gelu`, INNER] as const),
+  ])
+}
+
+function addEmbeddings(draft: Draft): Norm {
   const { weights } = draft
   addWordTable(draft, weights.read('embeddings.word_embeddings.weight', VOCABULARY, HIDDEN))
   const positions = weights.read('embeddings.position_embeddings.weight', POSITIONS, HIDDEN)
@@ -81,13 +95,16 @@ function addWordTable(draft: Draft, table: Float32Array): void {
   add(draft, 'Mul', ['word_steps', 'word_scale'], 'word')
 }
 
-function addLayer(draft: Draft, layer: number, input: string): string {
+function addLayer(draft: Draft, layer: number, input: Norm): Norm {
   const name = `encoder.layer.${layer}`
-  const seen = addRounding(draft, input, 'both-sided')
-  const parts = ['query', 'key', 'value'].map((part) =>
-    addDense(draft, `${name}.attention.self.${part}`, HIDDEN, HIDDEN, seen),
-  )
+  const seen = roundNorm(draft, input)
   const attended = `${name}.attended`
+  const attendedSteps = stepsOf(draft, attended, 'middle')
+  const parts = ['query', 'key', 'value'].map((part) => {
+    // Attention only weighs values, so that they may be counted in its steps already.
+    const steps = part === 'value' ? attendedSteps : undefined
+    return addDense(draft, `${name}.attention.self.${part}`, HIDDEN, HIDDEN, seen, steps)
+  })
   draft.nodes.push({
     operator: 'MultiHeadAttention',
     domain: 'com.microsoft',
@@ -95,14 +112,14 @@ function addLayer(draft: Draft, layer: number, input: string): string {
     outputs: [attended],
     integers: { num_heads: HEADS },
   })
-  const noticed = addRounding(draft, attended, 'both-sided')
+  const noticed = addRounding(draft, { exact: attended, inSteps: attended, steps: attendedSteps, zero: 'middle' })
   const attention = addDense(draft, `${name}.attention.output.dense`, HIDDEN, HIDDEN, noticed)
-  const middle = addNorm(draft, `${name}.attention.output.LayerNorm`, attention, input)
-  const wide = addDense(draft, `${name}.intermediate.dense`, HIDDEN, INNER, addRounding(draft, middle, 'both-sided'))
+  const middle = addNorm(draft, `${name}.attention.output.LayerNorm`, attention, input.output)
+  const wide = addDense(draft, `${name}.intermediate.dense`, HIDDEN, INNER, roundNorm(draft, middle))
   const bent = `${name}.gelu`
   draft.nodes.push({ operator: 'Gelu', domain: 'com.microsoft', inputs: [wide], outputs: [bent] })
-  const narrow = addDense(draft, `${name}.output.dense`, INNER, HIDDEN, addRounding(draft, bent, 'gelu'))
-  return addNorm(draft, `${name}.output.LayerNorm`, narrow, middle)
+  const narrow = addDense(draft, `${name}.output.dense`, INNER, HIDDEN, roundGelu(draft, bent))
+  return addNorm(draft, `${name}.output.LayerNorm`, narrow, middle.output)
 }
 
 /** The sum instead of the mean, because the length is made one afterwards. */
@@ -116,95 +133,123 @@ function addPooling(draft: Draft, hidden: string): void {
   })
 }
 
-/** The input of a matrix: exact, or as bytes with the height that each token was divided by. */
+/** The input of a matrix: exact, or as bytes, of which each channel has steps of its own size. */
 interface Rounded {
   exact: string
   bytes: string
-  height: string
-  shape: 'both-sided' | 'gelu'
+  steps: Float32Array
+  zero: keyof typeof ZERO
 }
 
-function addSteps(draft: Draft): void {
-  addTensor(draft, 'both-sided.step', 'float', [], Float32Array.of(1 / STEPS))
-  addTensor(draft, 'both-sided.zero', 'uint8', [], Uint8Array.of(MIDDLE))
-  addTensor(draft, 'gelu.step', 'float', [], Float32Array.of(1 / BYTE_STEPS))
-  addTensor(draft, 'gelu.zero', 'uint8', [], Uint8Array.of(0))
-  addTensor(draft, 'gelu.lift', 'float', [], Float32Array.of(GELU_FLOOR))
+function addConstants(draft: Draft): void {
+  addTensor(draft, 'one', 'float', [], Float32Array.of(1))
+  for (const [name, byte] of Object.entries(ZERO)) addTensor(draft, `zero.${name}`, 'uint8', [], Uint8Array.of(byte))
 }
 
-/**
- * Every token's numbers are divided by the largest of them and rounded. GELU's are nearly all positive, so that they are
- * lifted above zero first and use all 255 steps; the bias of the matrix that they go into takes the lift out again.
- */
-function addRounding(draft: Draft, exact: string, shape: Rounded['shape']): Rounded {
-  const rounded = { exact, bytes: `${exact}.bytes`, height: `${exact}.height`, shape }
-  if (draft.precision === 'fp32') return rounded
-  const lifted = shape === 'gelu' ? `${exact}.lifted` : exact
-  const positive = shape === 'gelu' ? lifted : `${exact}.absolute`
-  if (shape === 'gelu') add(draft, 'Add', [exact, 'gelu.lift'], lifted)
-  else add(draft, 'Abs', [exact], positive)
-  draft.nodes.push({
-    operator: 'ReduceMax',
-    inputs: [positive],
-    outputs: [rounded.height],
-    integers: { axes: [-1], keepdims: 1 },
-  })
-  add(draft, 'Div', [lifted, rounded.height], `${exact}.level`)
-  add(draft, 'QuantizeLinear', [`${exact}.level`, `${shape}.step`, `${shape}.zero`], rounded.bytes)
-  return rounded
+/** The size of a channel's step: its range fills the bytes above zero, and whatever GELU lets through those below. */
+function stepsOf(draft: Draft, name: string, zero: Rounded['zero']): Float32Array {
+  const range = draft.precision === 'int8' ? draft.ranges(name) : new Float32Array()
+  if (zero === 'middle') return range.map((most) => most / STEPS)
+  return range.map((most) => Math.max(most / (255 - ZERO.low), -GELU_FLOOR / ZERO.low))
 }
 
-function addDense(draft: Draft, name: string, from: number, to: number, input: Rounded): string {
+interface InSteps extends Omit<Rounded, 'bytes'> {
+  /** The same numbers, counted in steps. */
+  inSteps: string
+}
+
+function addRounding(draft: Draft, { inSteps, ...counted }: InSteps): Rounded {
+  const bytes = `${counted.exact}.bytes`
+  if (draft.precision === 'int8') add(draft, 'QuantizeLinear', [inSteps, 'one', `zero.${counted.zero}`], bytes)
+  return { ...counted, bytes }
+}
+
+/** Normalised once more, in steps: that takes half as long as to divide what is normalised. */
+function roundNorm(draft: Draft, { name, sum, output }: Norm): Rounded {
+  const steps = stepsOf(draft, output, 'middle')
+  const inSteps = `${output}.inSteps`
+  if (draft.precision === 'int8') {
+    const perStep = (values: Float32Array) => values.map((value, channel) => value / (steps[channel] ?? 1))
+    addTensor(draft, `${name}.weight.inSteps`, 'float', [HIDDEN], perStep(draft.weights.read(`${name}.weight`, HIDDEN)))
+    addTensor(draft, `${name}.bias.inSteps`, 'float', [HIDDEN], perStep(draft.weights.read(`${name}.bias`, HIDDEN)))
+    addNormalization(draft, [sum, `${name}.weight.inSteps`, `${name}.bias.inSteps`], inSteps)
+  }
+  return addRounding(draft, { exact: output, inSteps, steps, zero: 'middle' })
+}
+
+function roundGelu(draft: Draft, exact: string): Rounded {
+  const steps = stepsOf(draft, exact, 'low')
+  const [inSteps, perStep] = [`${exact}.inSteps`, `${exact}.perStep`]
+  if (draft.precision === 'int8') {
+    addTensor(
+      draft,
+      perStep,
+      'float',
+      [INNER],
+      Float32Array.from(steps, (step) => 1 / step),
+    )
+    add(draft, 'Mul', [exact, perStep], inSteps)
+  }
+  return addRounding(draft, { exact, inSteps, steps, zero: 'low' })
+}
+
+/** With `outputSteps`, the outputs are counted in those. */
+function addDense(
+  draft: Draft,
+  name: string,
+  from: number,
+  to: number,
+  input: Rounded,
+  outputSteps?: Float32Array,
+): string {
   const weight = draft.weights.read(`${name}.weight`, to, from)
   const bias = draft.weights.read(`${name}.bias`, to)
-  const product = `${name}.product`
   const output = `${name}.output`
   if (draft.precision === 'fp32') {
     addTensor(draft, `${name}.weight`, 'float', [from, to], transposed(weight, to, from))
-    add(draft, 'MatMul', [input.exact, `${name}.weight`], product)
-  } else {
-    const { bytes, scales } = quantize(weight, from)
-    if (input.shape === 'gelu') takeOut(bias, bytes, scales)
-    addTensor(draft, `${name}.weight`, 'int8', [from, to], transposed(bytes, to, from))
-    addTensor(draft, `${name}.scales`, 'float', [to], scales)
-    const { shape } = input
-    draft.nodes.push({
-      operator: 'MatMulIntegerToFloat',
-      domain: 'com.microsoft',
-      inputs: [input.bytes, `${name}.weight`, `${shape}.step`, `${name}.scales`, `${shape}.zero`],
-      outputs: [`${name}.level`],
-    })
-    add(draft, 'Mul', [`${name}.level`, input.height], product)
+    addTensor(draft, `${name}.bias`, 'float', [to], bias)
+    add(draft, 'MatMul', [input.exact, `${name}.weight`], `${name}.product`)
+    add(draft, 'Add', [`${name}.product`, `${name}.bias`], output)
+    return output
   }
-  addTensor(draft, `${name}.bias`, 'float', [to], bias)
-  add(draft, 'Add', [product, `${name}.bias`], output)
+  const { bytes, scales } = quantize(
+    weight.map((value, n) => value * (input.steps[n % from] ?? 1)),
+    from,
+  )
+  const perOutput = (values: Float32Array) => values.map((value, n) => value / (outputSteps?.[n] ?? 1))
+  addTensor(draft, `${name}.weight`, 'int8', [from, to], transposed(bytes, to, from))
+  addTensor(draft, `${name}.scales`, 'float', [to], perOutput(scales))
+  addTensor(draft, `${name}.bias`, 'float', [to], perOutput(bias))
+  draft.nodes.push({
+    operator: 'MatMulIntegerToFloat',
+    domain: 'com.microsoft',
+    inputs: [input.bytes, `${name}.weight`, 'one', `${name}.scales`, `zero.${input.zero}`, '', `${name}.bias`],
+    outputs: [output],
+  })
   return output
 }
 
-/** The lift of GELU's numbers adds the same to every output, whatever the text is. */
-function takeOut(bias: Float32Array, weights: Int8Array, scales: Float32Array): void {
-  const inputs = weights.length / bias.length
-  for (const [output, scale] of scales.entries()) {
-    const sum = weights.subarray(output * inputs, (output + 1) * inputs).reduce((total, value) => total + value, 0)
-    bias[output] = (bias[output] ?? 0) - GELU_FLOOR * scale * sum
-  }
+interface Norm {
+  name: string
+  /** The sum that is normalised. */
+  sum: string
+  output: string
 }
 
-/** With `residual`, what is normalised is the sum of both. */
-function addNorm(draft: Draft, name: string, input: string, residual?: string): string {
+/** With `residual`, what is normalised is the sum of both. The runtime has one operator for that, which is slower. */
+function addNorm(draft: Draft, name: string, input: string, residual?: string): Norm {
+  const sum = residual === undefined ? input : `${name}.sum`
+  const output = `${name}.output`
+  if (residual !== undefined) add(draft, 'Add', [input, residual], sum)
   addTensor(draft, `${name}.weight`, 'float', [HIDDEN], draft.weights.read(`${name}.weight`, HIDDEN))
   addTensor(draft, `${name}.bias`, 'float', [HIDDEN], draft.weights.read(`${name}.bias`, HIDDEN))
-  const learned = [`${name}.weight`, `${name}.bias`]
-  const outputs = [`${name}.output`]
-  const floats = { epsilon: NORM_EPSILON }
-  if (residual === undefined) {
-    const integers = { axis: -1 }
-    draft.nodes.push({ operator: 'LayerNormalization', inputs: [input, ...learned], outputs, floats, integers })
-  } else {
-    const operator = 'SkipLayerNormalization'
-    draft.nodes.push({ operator, domain: 'com.microsoft', inputs: [input, residual, ...learned], outputs, floats })
-  }
-  return `${name}.output`
+  addNormalization(draft, [sum, `${name}.weight`, `${name}.bias`], output)
+  return { name, sum, output }
+}
+
+function addNormalization(draft: Draft, inputs: string[], output: string): void {
+  const options = { floats: { epsilon: NORM_EPSILON }, integers: { axis: -1 } }
+  draft.nodes.push({ operator: 'LayerNormalization', inputs, outputs: [output], ...options })
 }
 
 function add(draft: Draft, operator: string, inputs: string[], output: string): void {

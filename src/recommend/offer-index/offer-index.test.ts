@@ -3,8 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { VECTOR_DIMENSIONS } from '../../rules/recommendations/vectors.ts'
-import { createOfferIndex, openOfferIndex } from './offer-index.ts'
+import { createRandom, type Random } from '../../../test/support/random.ts'
+import { toInt8, VECTOR_DIMENSIONS } from '../../rules/recommendations/vectors.ts'
+import { createOfferIndex, openOfferIndex, type OfferIndex, VECTOR_INDEX_FROM_ROWS } from './offer-index.ts'
 import type { IndexedOffer } from './rows.ts'
 
 let directory: string
@@ -68,6 +69,45 @@ test('what was written is there after it was folded and opened again, once', asy
   again.close()
   assert.equal(await openOfferIndex(join(directory, 'nowhere')), undefined)
 })
+
+test('the index of vectors finds 98 of 100 of the nearest offers, and those written since', async () => {
+  const index = await createOfferIndex(join(directory, 'many'))
+  const random = createRandom(1)
+  // Of 50 kinds, as products are: each near to its own kind.
+  const kinds = Array.from({ length: 50 }, () => directionOf(random))
+  const offers = Array.from({ length: VECTOR_INDEX_FROM_ROWS }, (_, n) => {
+    const direction = directionOf(random).map((part, at) => (kinds[n % kinds.length]?.[at] ?? 0) + part / 2)
+    return { ...offerOf(n, 'tent'), vector: toInt8(unitOf(direction)) }
+  })
+  await index.add(offers)
+  await index.finishBuild()
+  const questions = kinds.slice(0, 20).map((kind) => unitOf(kind))
+  const nearest = () => Promise.all(questions.map((vector) => idsByNearness(index, vector)))
+  const compared = await nearest()
+  await index.indexVectors()
+  const indexed = await nearest()
+  // One bit for each dimension does not always tell the tenth from the sixtieth of a hundred that are alike.
+  const missed = compared.flatMap((ids, n) => ids.slice(0, 10).filter((id) => !indexed[n]?.includes(id)))
+  assert.ok(missed.length <= 0.02 * 10 * questions.length, `${missed.length} of ${10 * questions.length} are not found`)
+  const newest = questions[0] ?? assert.fail()
+  await index.write([{ ...offerOf(0, 'tent'), id: 'offer-new', vector: toInt8(newest) }], [])
+  assert.equal((await idsByNearness(index, newest))[0], 'offer-new')
+  index.close()
+})
+
+function directionOf(random: Random): Float32Array {
+  return Float32Array.from({ length: VECTOR_DIMENSIONS }, () => random.next() + random.next() + random.next() - 1.5)
+}
+
+function unitOf(direction: Float32Array): Float32Array {
+  const length = Math.hypot(...direction)
+  return direction.map((part) => part / length)
+}
+
+async function idsByNearness(index: OfferIndex, vector: Float32Array): Promise<string[]> {
+  const found = await index.search({ words: '', vector })
+  return found.toSorted((a, b) => b.cosine - a.cosine).map(({ id }) => id)
+}
 
 test('closing it while something runs ends neither that nor the process', async () => {
   const index = await createOfferIndex(join(directory, 'closed'))

@@ -53,10 +53,14 @@ export interface FoundOffer extends StoredOffer {
 const BY_WORDS = 200
 const BY_VECTOR = 60
 const TABLE = 'offers'
-/** Below it the engine compares all vectors in a few milliseconds, and an index would find fewer. */
-export const VECTOR_INDEX_FROM_ROWS = 50_000
-/** There are 500 groups at 1,000,000 vectors, each of about 2,000. */
-const GROUPS_LOOKED_AT = 16
+/** The engine compares 10,000 vectors in 30 ms and more, and an index answers in 2; below this it would find fewer. */
+export const VECTOR_INDEX_FROM_ROWS = 5_000
+/** Until there is an index, this many are compared all the same. Beyond it the answer would come too late. */
+const COMPARED_MAX = 50_000
+/** All of 20,000; there are 500 groups at 1,000,000 vectors, of which this is 16. */
+const OFFERS_LOOKED_AT = 32_000
+/** So many times as many as are wanted are compared exactly, because an index of one bit for each dimension is not exact. */
+const LOOKED_AT_AGAIN = 2
 const REMOVED_AT_ONCE = 500
 /** Searches that run see the version that they began with; none of them runs for a minute. */
 const KEEP_VERSIONS_MS = MINUTE_MS
@@ -103,8 +107,7 @@ async function offerIndexOf(database: Connection, table: Table): Promise<OfferIn
     if (indexed.has('vector') || rows < VECTOR_INDEX_FROM_ROWS) return
     // One bit for each dimension: what is found is compared exactly anyway. Made in 70 s of one core at 1,000,000, where
     // product quantisation took over 300.
-    const numPartitions = Math.round(Math.sqrt(rows) / 2)
-    const groups = { distanceType: 'cosine', numPartitions, sampleRate: 32, maxIterations: 6 } as const
+    const groups = { distanceType: 'cosine', numPartitions: groupsOf(rows), sampleRate: 32, maxIterations: 6 } as const
     await table.createIndex('vector', { config: Index.ivfRq(groups) })
     indexed.add('vector')
   }
@@ -112,11 +115,11 @@ async function offerIndexOf(database: Connection, table: Table): Promise<OfferIn
   const index: Omit<OfferIndex, 'close'> = {
     count: () => table.countRows(),
     async search(question) {
-      const canBeNear = rows < VECTOR_INDEX_FROM_ROWS || indexed.has('vector')
+      const canBeNear = rows < COMPARED_MAX || indexed.has('vector')
       const [worded, near] = await Promise.all([
         // A table without the index refuses the question instead of finding nothing.
         indexed.has('text') ? byWords(table, question) : undefined,
-        canBeNear ? byVector(table, question) : undefined,
+        canBeNear ? byVector(table, question, groupsLookedAt(rows)) : undefined,
       ])
       const asked = toInt8(await question.vector)
       const found = new Map<string, FoundOffer>()
@@ -194,14 +197,24 @@ async function byWords(table: Table, question: Question): Promise<Rows | undefin
   return (filter === undefined ? query : query.where(filter)).toArrow()
 }
 
-async function byVector(table: Table, question: Question): Promise<Rows | undefined> {
+function groupsOf(rows: number): number {
+  return Math.round(Math.sqrt(rows) / 2)
+}
+
+function groupsLookedAt(rows: number): number {
+  const groups = Math.max(1, groupsOf(rows))
+  return Math.min(groups, Math.ceil((OFFERS_LOOKED_AT * groups) / Math.max(1, rows)))
+}
+
+async function byVector(table: Table, question: Question, groups: number): Promise<Rows | undefined> {
   const { vector, vectorsLimit = BY_VECTOR } = question
   if (vectorsLimit === 0) return undefined
   const query = table
     .query()
     .nearestTo(await vector)
     .distanceType('cosine')
-    .nprobes(GROUPS_LOOKED_AT)
+    .nprobes(groups)
+    .refineFactor(LOOKED_AT_AGAIN)
   const filter = filterOf(question)
   const filtered = filter === undefined ? query : query.where(filter)
   return filtered.select(['packed', '_distance']).limit(vectorsLimit).toArrow()
