@@ -95,6 +95,20 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
     return digests.map((digest) => found.get(digest) ?? remembered.get(digest) ?? { score: 1, topic: 'forgotten' })
   }
 
+  /**
+   * The worst of all turns, judged with what was said before them (`contexts`) and then alone: a few words out of their
+   * context must be plainer. Undefined when there is more to embed than one judgement may.
+   */
+  async function worstOf(users: readonly string[], contexts: readonly string[]): Promise<Sensitivity | undefined> {
+    const judged = await sensitivities([...contexts, ...users])
+    const counted = judged?.filter(({ score }, n) => {
+      const turn = n - contexts.length
+      const isFragment = turn > 0 && (users[turn]?.length ?? 0) < GATE_LIMITS.fragmentCharacters
+      return !isFragment || score >= GATE_LIMITS.fragmentThreshold
+    })
+    return counted?.reduce((most, one) => (one.score > most.score ? one : most), { score: 0, topic: 'none' })
+  }
+
   async function commerceOf(users: readonly string[]): Promise<number> {
     const last = users.at(-1) ?? ''
     const context = contextOf(users, 2)
@@ -124,15 +138,19 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
       const users = turns.filter((turn) => turn.role === 'user').map((turn) => turn.text)
       if (order === 'wish first' && !(await hasWish(users))) return closed('not_commercial', 'no_wish', undefined, 0)
       const together = users.map((_, n) => contextOf(users.slice(0, n + 1), GATE_LIMITS.contextTurns))
-      const judged = await sensitivities([...together, ...users])
-      if (judged === undefined) return closed('too_long', 'length', undefined, 0)
-      const worst = worstOf(judged, users)
-      if (worst.score >= heads.thresholds.sensitive) return closed('sensitive', 'meaning', worst.topic, worst.score)
+      let sensitivity = 0
+      // With the wish first, what was said last is embedded already, and turns by themselves are often enough.
+      for (const contexts of order === 'wish first' ? [[], together] : [together]) {
+        const worst = await worstOf(users, contexts)
+        if (worst === undefined) return closed('too_long', 'length', undefined, 0)
+        if (worst.score >= heads.thresholds.sensitive) return closed('sensitive', 'meaning', worst.topic, worst.score)
+        sensitivity = worst.score
+      }
       const commerce = await commerceOf(users)
       if (commerce < heads.thresholds.commercial) {
-        return { ...closed('not_commercial', 'no_wish', undefined, worst.score), commerce }
+        return { ...closed('not_commercial', 'no_wish', undefined, sensitivity), commerce }
       }
-      return { verdict: 'commercial', because: 'wish', topic: undefined, sensitivity: worst.score, commerce }
+      return { verdict: 'commercial', because: 'wish', topic: undefined, sensitivity, commerce }
     },
     async judgeAnswer(said, answer) {
       const [alone, vector] = await embedder.embed([answer, `${said}\n${answer}`])
@@ -142,18 +160,6 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
       return { isSensitive, answer: alone, vector }
     },
   }
-}
-
-/**
- * Returns the worst of all turns, judged with what was said before them and then alone: a few words out of their context must
- * be plainer.
- */
-function worstOf(judged: readonly Sensitivity[], users: readonly string[]): Sensitivity {
-  const counted = judged.filter(({ score }, n) => {
-    const isFragment = n > users.length && (users[n - users.length]?.length ?? 0) < GATE_LIMITS.fragmentCharacters
-    return !isFragment || score >= GATE_LIMITS.fragmentThreshold
-  })
-  return counted.reduce((most, one) => (one.score > most.score ? one : most), { score: 0, topic: 'none' })
 }
 
 /** A user's text is checked for all words, a model's only for words that send its reader for help. */
