@@ -40,8 +40,11 @@ for (const [n, text] of [...own, ...together].entries()) {
 writeFileSync(RANGES_PATH, rangesJson(ranges))
 await session.release()
 
+function noRanges(): never {
+  assert.fail('full precision has none')
+}
+
 async function openObserved(): Promise<runtime.InferenceSession> {
-  const noRanges = () => assert.fail('full precision has none')
   const graph = encoderGraph(parseSafetensors(read('../model/model.fp16.safetensors')), 'fp32', noRanges)
   const observed = [...names].map(([name, channels]) => ({
     name,

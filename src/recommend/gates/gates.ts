@@ -73,41 +73,10 @@ interface Sensitivity {
   topic: string
 }
 
-export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOptions): Gates {
+export function createGates(options: GatesOptions): Gates {
+  const { embedder, heads } = options
   assert.equal(heads.modelId, embedder.modelId, 'the heads learned from the vectors of another model')
-  const remembered = new LRUCache<string, Sensitivity>({ max: rememberedMax })
-
-  /** The worst part of each text, in order; undefined when there is more to embed than one judgement may. */
-  async function sensitivities(texts: readonly string[]): Promise<Sensitivity[] | undefined> {
-    const digests = texts.map((text) => textDigestOf(text).toString('base64'))
-    const missing = [...new Set(digests)].filter((digest) => !remembered.has(digest))
-    const windows = missing.flatMap((digest) =>
-      windowsOf(texts[digests.indexOf(digest)] ?? '').map((text) => ({ digest, text })),
-    )
-    if (windows.length > GATE_LIMITS.windowsMax) return undefined
-    const found = new Map<string, Sensitivity>()
-    const vectors = await embedder.embed(windows.map(({ text }) => text))
-    for (const [index, { digest, text }] of windows.entries()) {
-      const { sensitive, topic } = scoresOf(heads, text, vectors[index] ?? assert.fail('a vector for every window'))
-      if (sensitive >= (found.get(digest)?.score ?? 0)) found.set(digest, { score: sensitive, topic })
-    }
-    for (const [digest, sensitivity] of found) remembered.set(digest, sensitivity)
-    return digests.map((digest) => found.get(digest) ?? remembered.get(digest) ?? { score: 1, topic: 'forgotten' })
-  }
-
-  /**
-   * The worst of all turns, judged with what was said before them (`contexts`) and then alone: a few words out of their
-   * context must be plainer. Undefined when there is more to embed than one judgement may.
-   */
-  async function worstOf(users: readonly string[], contexts: readonly string[]): Promise<Sensitivity | undefined> {
-    const judged = await sensitivities([...contexts, ...users])
-    const counted = judged?.filter(({ score }, n) => {
-      const turn = n - contexts.length
-      const isFragment = turn > 0 && (users[turn]?.length ?? 0) < GATE_LIMITS.fragmentCharacters
-      return !isFragment || score >= GATE_LIMITS.fragmentThreshold
-    })
-    return counted?.reduce((most, one) => (one.score > most.score ? one : most), { score: 0, topic: 'none' })
-  }
+  const { worstOf } = createTopics(options)
 
   async function commerceOf(users: readonly string[]): Promise<number> {
     const last = users.at(-1) ?? ''
@@ -160,6 +129,45 @@ export function createGates({ embedder, heads, rememberedMax = 20_000 }: GatesOp
       return { isSensitive, answer: alone, vector }
     },
   }
+}
+
+/** How sensitive a turn is: its worst part, remembered by digest. */
+function createTopics({ embedder, heads, rememberedMax = 20_000 }: GatesOptions) {
+  const remembered = new LRUCache<string, Sensitivity>({ max: rememberedMax })
+
+  /** The worst part of each text, in order; undefined when there is more to embed than one judgement may. */
+  async function sensitivities(texts: readonly string[]): Promise<Sensitivity[] | undefined> {
+    const digests = texts.map((text) => textDigestOf(text).toString('base64'))
+    const missing = [...new Set(digests)].filter((digest) => !remembered.has(digest))
+    const windows = missing.flatMap((digest) =>
+      windowsOf(texts[digests.indexOf(digest)] ?? '').map((text) => ({ digest, text })),
+    )
+    if (windows.length > GATE_LIMITS.windowsMax) return undefined
+    const found = new Map<string, Sensitivity>()
+    const vectors = await embedder.embed(windows.map(({ text }) => text))
+    for (const [index, { digest, text }] of windows.entries()) {
+      const { sensitive, topic } = scoresOf(heads, text, vectors[index] ?? assert.fail('a vector for every window'))
+      if (sensitive >= (found.get(digest)?.score ?? 0)) found.set(digest, { score: sensitive, topic })
+    }
+    for (const [digest, sensitivity] of found) remembered.set(digest, sensitivity)
+    return digests.map((digest) => found.get(digest) ?? remembered.get(digest) ?? { score: 1, topic: 'forgotten' })
+  }
+
+  /**
+   * The worst of all turns, judged with what was said before them (`contexts`) and then alone: a few words out of their
+   * context must be plainer. Undefined when there is more to embed than one judgement may.
+   */
+  async function worstOf(users: readonly string[], contexts: readonly string[]): Promise<Sensitivity | undefined> {
+    const judged = await sensitivities([...contexts, ...users])
+    const counted = judged?.filter(({ score }, n) => {
+      const turn = n - contexts.length
+      const isFragment = turn > 0 && (users[turn]?.length ?? 0) < GATE_LIMITS.fragmentCharacters
+      return !isFragment || score >= GATE_LIMITS.fragmentThreshold
+    })
+    return counted?.reduce((most, one) => (one.score > most.score ? one : most), { score: 0, topic: 'none' })
+  }
+
+  return { worstOf }
 }
 
 /** A user's text is checked for all words, a model's only for words that send its reader for help. */

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { createRandom, type Random } from '../../../test/support/random.ts'
 import { toInt8, VECTOR_DIMENSIONS } from '../../rules/recommendations/vectors.ts'
 import { createOfferIndex, openOfferIndex, type OfferIndex, VECTOR_INDEX_FROM_ROWS } from './offer-index.ts'
 import type { IndexedOffer } from './rows.ts'
@@ -72,11 +71,10 @@ test('what was written is there after it was folded and opened again, once', asy
 
 test('the index of vectors finds 98 of 100 of the nearest offers, and those written since', async () => {
   const index = await createOfferIndex(join(directory, 'many'))
-  const random = createRandom(1)
-  // Of 50 kinds, as products are: each near to its own kind.
-  const kinds = Array.from({ length: 50 }, () => directionOf(random))
+  // There are 50 kinds, and each offer is near to the others of its kind.
+  const kinds = Array.from({ length: 50 }, (_, n) => directionOf(-n))
   const offers = Array.from({ length: VECTOR_INDEX_FROM_ROWS }, (_, n) => {
-    const direction = directionOf(random).map((part, at) => (kinds[n % kinds.length]?.[at] ?? 0) + part / 2)
+    const direction = directionOf(n + 1).map((part, at) => (kinds[n % kinds.length]?.[at] ?? 0) + part / 2)
     return { ...offerOf(n, 'tent'), vector: toInt8(unitOf(direction)) }
   })
   await index.add(offers)
@@ -95,8 +93,12 @@ test('the index of vectors finds 98 of 100 of the nearest offers, and those writ
   index.close()
 })
 
-function directionOf(random: Random): Float32Array {
-  return Float32Array.from({ length: VECTOR_DIMENSIONS }, () => random.next() + random.next() + random.next() - 1.5)
+/** The same for the same number, and without any likeness to those of others. */
+function directionOf(n: number): Float32Array {
+  return Float32Array.from(
+    { length: VECTOR_DIMENSIONS },
+    (_, at) => (Math.sin(n * 12.9898 + at * 78.233) * 43_758.5453) % 1,
+  )
 }
 
 function unitOf(direction: Float32Array): Float32Array {
