@@ -119,6 +119,24 @@ test('an answer is sensitive by its words of help and by a plain meaning, and a 
   assert.equal((await gates.judgeAnswer('Which one?', guide)).vector.length, 384)
 })
 
+test('with the wish first, a conversation is judged as it is without, turn by turn and together', async () => {
+  const [asks, asksAgain] = [
+    'Which tent is good for a family, up to 300 euros?',
+    'best tent for two people, up to 200 euros',
+  ]
+  const verdictsOf = async (...said: string[]) => {
+    const turns = said.flatMap((text) => [user(text), assistant('I see.')]).slice(0, -1)
+    const wishFirst = createGates({ embedder, heads }).judge(turns, 'wish first')
+    return [(await gates.judge(turns)).verdict, (await wishFirst).verdict]
+  }
+  assert.deepEqual(await verdictsOf(asks, asksAgain), ['commercial', 'commercial'])
+  // Too short to mean anything alone; plain enough behind what it is about.
+  const behind = 'We have been outside since Monday.'
+  assert.deepEqual(await verdictsOf(asks, behind, asksAgain), ['sensitive', 'sensitive'])
+  assert.deepEqual(await verdictsOf(asks, 'I cannot go home.', asksAgain), ['sensitive', 'sensitive'])
+  assert.deepEqual(await verdictsOf(asks, 'Who painted the Mona Lisa?'), ['not_commercial', 'not_commercial'])
+})
+
 test('heads that learned from another model are refused', () => {
   assert.throws(() => createGates({ embedder, heads: { ...heads, modelId: 'another' } }), /another model/)
 })
