@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ago, facts, jsonOf, table } from './print.ts'
+import { ago, facts, jsonOf, listing, table } from './print.ts'
 
 test('an amount in JSON is exact text, with its credits beside it', () => {
   const document = { wallet: [{ balance_nanos: 9_007_199_254_740_993n, calls: 3n }] }
@@ -24,6 +24,13 @@ test('the columns of a table are aligned under their names, and lines end where 
 
 test('an empty table says what to do instead', () => {
   assert.equal(table([], 'There are none.'), 'There are none.')
+})
+
+test('a list that was cut says so, and how to see the rest', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ id: n }))
+  assert.ok(!listing(rows(999), '', 'Ask for less.').includes('listed'))
+  assert.match(listing(rows(1_000), '', 'Ask for less.'), /\n999\n\nOnly the first 1000 are listed\. Ask for less\.$/)
+  assert.match(listing(rows(1_000), ''), /are listed\.$/)
 })
 
 test('facts are one aligned line each', () => {

@@ -1,5 +1,6 @@
 import { formatCredits } from '../rules/money.ts'
 import { visibleJson, visibleText } from '../rules/visible-text.ts'
+import { LISTED_MAX } from '../store/listed.ts'
 
 /** The result of a command: for programs, and for people. */
 export interface Output {
@@ -46,6 +47,12 @@ export function table(rows: readonly Record<string, Shown>[], whenEmpty: string)
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** A table of what the store lists, which says so when there may be more: `narrower` is how to see the rest. */
+export function listing(rows: readonly Record<string, Shown>[], whenEmpty: string, narrower = ''): string {
+  const text = table(rows, whenEmpty)
+  return rows.length < LISTED_MAX ? text : `${text}\n\nOnly the first ${LISTED_MAX} are listed. ${narrower}`.trimEnd()
 }
 
 /** One `key  value` line per field. */

@@ -5,7 +5,7 @@ import { formatCredits } from '../../rules/money.ts'
 import { listPublishers } from '../../store/accounts/publishers.ts'
 import { tenantNameOf } from '../arguments.ts'
 import { CliError, expectId, orUnknown } from '../failures.ts'
-import { facts, table, type Output } from '../print.ts'
+import { facts, listing, type Output } from '../print.ts'
 import { projectOf } from '../project-at-hand.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
@@ -76,7 +76,7 @@ async function list({ db }: Session): Promise<Output> {
   const publishers = await listPublishers(db)
   return {
     document: publishers,
-    text: table(
+    text: listing(
       publishers.map(({ id, name, email, activated_at, projects }) => {
         return { id, name, email, activated: activated_at, projects }
       }),

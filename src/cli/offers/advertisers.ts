@@ -9,7 +9,7 @@ import { findAdvertiser, listAdvertisers } from '../../store/offers/advertisers.
 import type { Db } from '../../store/database.ts'
 import { domainOf, nameOf } from '../arguments.ts'
 import { CliError, codeOf, isId, UNIQUE_VIOLATION, unknownId } from '../failures.ts'
-import { facts, table, type Output } from '../print.ts'
+import { facts, listing, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 export function addAdvertiserCommands(program: Command): Command {
@@ -106,7 +106,7 @@ async function list({ db }: Session): Promise<Output> {
   const advertisers = await listAdvertisers(db)
   return {
     document: advertisers,
-    text: table(
+    text: listing(
       advertisers.map(({ id, name, domain, status, balance, campaigns, offers }) => {
         return { id, name, domain, status, balance: formatCredits(balance ?? 0n), campaigns, offers }
       }),

@@ -11,7 +11,7 @@ import type { Db } from '../../store/database.ts'
 import { advertiserOf } from './advertisers.ts'
 import { creditsOf, nameOf, timeOf } from '../arguments.ts'
 import { CliError, isId, unknownId } from '../failures.ts'
-import { facts, table, type Output } from '../print.ts'
+import { facts, listing, type Output } from '../print.ts'
 import { addChange, addCommand, withStore, type Session } from '../session.ts'
 
 export function addCampaignCommands(program: Command): void {
@@ -182,9 +182,10 @@ async function list({ db }: Session, options: { advertiser?: string }): Promise<
   const limits = await readLimits(db, ids, Date.now())
   return {
     document: campaigns,
-    text: table(
+    text: listing(
       campaigns.map((campaign) => lineOf(campaign, limits.get(campaign.id))),
       'There are no campaigns yet. Run "parley campaign create --help" to see how to add one.',
+      'Name an advertiser with --advertiser to see all of theirs.',
     ),
   }
 }

@@ -17,7 +17,7 @@ import { findEarnings } from '../../store/recommendations/earnings.ts'
 import { domainOf, limitUpTo, listOf, tenantNameOf, wholeNumber, type Limit } from '../arguments.ts'
 import { projectAtHand, projectOf, type Project } from '../project-at-hand.ts'
 import { CliError, expectId, orUnknown, unknownId } from '../failures.ts'
-import { facts, table, type Output } from '../print.ts'
+import { facts, listing, type Output } from '../print.ts'
 import { addChange, addCommand, EXAMPLE_ID, withStore, type Session } from '../session.ts'
 
 const INT4_MAX = 2_147_483_647
@@ -98,7 +98,7 @@ async function list({ db }: Session, options: { publisher?: string }): Promise<O
   const projects = await listProjects(db, options.publisher)
   return {
     document: projects,
-    text: table(
+    text: listing(
       projects.map((project) => ({
         id: project.id,
         name: project.name,
@@ -109,6 +109,7 @@ async function list({ db }: Session, options: { publisher?: string }): Promise<O
         publisher: project.publisher_id,
       })),
       'There are no projects yet. Add one with: parley project create NAME --publisher ID --domain example.com',
+      'Name a publisher with --publisher to see all of theirs.',
     ),
   }
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../database.ts'
+import { LISTED_MAX } from '../listed.ts'
 
 export async function insertPublisher(
   db: Db,
@@ -37,7 +38,7 @@ export async function listPublishers(db: Db) {
     ])
     .groupBy('u.id')
     .orderBy('u.created_at')
-    .limit(1_000)
+    .limit(LISTED_MAX)
     .execute()
 }
 

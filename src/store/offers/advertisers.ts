@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AdvertiserStatus } from '../../rules/accounts/advertisers.ts'
 import type { Db } from '../database.ts'
+import { LISTED_MAX } from '../listed.ts'
 
 export interface NewAdvertiser {
   id: string
@@ -88,6 +89,6 @@ export async function listAdvertisers(db: Db) {
         .as('offers'),
     ])
     .orderBy('a.name')
-    .limit(1_000)
+    .limit(LISTED_MAX)
     .execute()
 }

@@ -1,5 +1,6 @@
 import type { Pacing } from '../../rules/recommendations/pacing.ts'
 import type { Db } from '../database.ts'
+import { LISTED_MAX } from '../listed.ts'
 
 export interface CampaignSettings {
   bid_nanos?: bigint
@@ -68,6 +69,6 @@ export async function listCampaigns(db: Db, advertiserId?: string, campaignId?: 
     .$if(campaignId !== undefined, (query) => query.where('c.id', '=', campaignId ?? ''))
     .orderBy('a.name')
     .orderBy('c.name')
-    .limit(1_000)
+    .limit(LISTED_MAX)
     .execute()
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { inTransaction, type Db, type Tx } from '../database.ts'
+import { LISTED_MAX } from '../listed.ts'
 import { deleteAlerts } from './alerts.ts'
 import { insertDomain, setDomainVerified } from './domains.ts'
 import { deleteWebhooks } from './webhook-endpoints.ts'
@@ -99,7 +100,7 @@ export async function archiveProject(tx: Db, id: string): Promise<void> {
 
 /** Without those that were deleted. */
 export async function listProjects(db: Db, publisherId?: string) {
-  const query = projectRows(db).where('p.archived_at', 'is', null).orderBy('p.created_at').limit(1_000)
+  const query = projectRows(db).where('p.archived_at', 'is', null).orderBy('p.created_at').limit(LISTED_MAX)
   return (publisherId === undefined ? query : query.where('p.publisher_id', '=', publisherId)).execute()
 }
 
