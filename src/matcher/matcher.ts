@@ -74,7 +74,7 @@ export function createMatcher(options: MatcherOptions): Matcher {
   }
 
   const healthNow = () => ({ state: stateNow(), problem: off.problem, failures: jobs.failures })
-  const report = () => ({ id, host: hostname(), ...reportOf(healthNow()), offers: parts?.upkeep.offers ?? 0 })
+  const report = () => ({ id, ...reportOf(healthNow(), parts) })
 
   /** In its turn, and before it is too late. */
   async function inTurn<Reply>(
@@ -124,8 +124,14 @@ export function createMatcher(options: MatcherOptions): Matcher {
 }
 
 /** For the list of matchers: one that is ready may have jobs that fail. */
-function reportOf({ state, problem, failures }: MatcherHealth): Pick<MatcherBeat, 'state' | 'problem'> {
-  return { state, problem: problem ?? (failures.join(' ') || undefined) }
+function reportOf({ state, problem, failures }: MatcherHealth, parts: Parts | undefined): Omit<MatcherBeat, 'id'> {
+  return {
+    host: hostname(),
+    state,
+    problem: problem ?? (failures.join(' ') || undefined),
+    offers: parts?.upkeep.offers ?? 0,
+    encoder: parts?.embedders[0]?.modelId,
+  }
 }
 
 function worldOf({ gates, upkeep: { campaigns, chances } }: Parts, index: OfferIndex): MatchWorld {

@@ -24,6 +24,8 @@ export const KEPT_MS = {
    * again.
    */
   removedOffers: 30 * DAY_MS,
+  /** The version before finds its vectors when somebody goes back to it. */
+  replacedEncoders: 7 * DAY_MS,
   /** The span that can be asked for by hour, and as much again to compare it with: src/rules/billing/usage-spans.ts. */
   usageHours: 105 * DAY_MS,
   /** The status page lists a week of incidents. */

@@ -427,6 +427,11 @@ export interface Earnings {
   taken_back_nanos: Generated<bigint>
 }
 
+export interface Encoders {
+  model: string
+  used_at: Generated<Date>
+}
+
 export interface EndUserDays {
   project_id: string
   end_user_id: string
@@ -1256,6 +1261,7 @@ export interface Database {
   deployments: Deployments
   domains: Domains
   earnings: Earnings
+  encoders: Encoders
   end_user_days: EndUserDays
   end_user_erasures: EndUserErasures
   end_users: EndUsers

@@ -50,6 +50,7 @@ const TABLES: Record<string, Partial<Record<string, string>>> = {
   deployments: { console: 'S', gateway: 'S', tenant: 's', worker: 's' },
   domains: { console: 's', gateway: 's', tenant: 'SIU', worker: 'Su' },
   earnings: { console: 's', tenant: 'S', worker: 'S' },
+  encoders: { matcher: 'SIU', worker: 'S' },
   end_user_days: { tenant: 'SD', worker: 'SIUD' },
   end_user_erasures: { gateway: 'S', tenant: 'SIU', worker: 'SD' },
   end_users: { gateway: 'SIu', tenant: 'SD', worker: 'SD' },

@@ -142,6 +142,7 @@ const BOUNDS: Record<keyof Database, Bound> = {
   deployments: 'same',
   domains: 'same',
   earnings: 'same',
+  encoders: 'same',
   end_user_days: forDays(daysOf(KEPT_MS.endUsers)),
   end_user_erasures: forDays(daysOf(KEPT_MS.erasures)),
   end_users: forDays(daysOf(KEPT_MS.endUsers)),

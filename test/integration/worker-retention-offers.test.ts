@@ -8,6 +8,7 @@ import { KEPT_MS } from '../../src/rules/retention.ts'
 import type { Store } from '../../src/store/database.ts'
 import { findShown } from '../../src/store/recommendations/clicks.ts'
 import { listRecommendations } from '../../src/store/recommendations/reports.ts'
+import { beatMatcher } from '../../src/store/recommendations/matchers.ts'
 import { addOffer } from '../support/catalogue.ts'
 import { addShop } from '../support/feeds.ts'
 import { createSchedule } from '../support/schedule.ts'
@@ -174,6 +175,34 @@ test('vectors go when no offer and no hint has their text any more, however many
   const hexes = used.map((digest) => `\\x${digest.toString('hex')}`)
   assert.deepEqual(after, [...hexes, ...hexes].toSorted())
   assert.equal(counted, 2_500)
+})
+
+test('vectors of an encoder go a week after the last matcher that used it, once another one is used', async () => {
+  const { db } = store
+  await db.deleteFrom('text_vectors').execute()
+  await db.deleteFrom('encoders').execute()
+  const { offerId } = await addOffer(db, { advertiser: 'Encoders', domain: 'encoders.example', headline: 'Kept' })
+  const offer = db.selectFrom('offers').select('text_hash as digest').where('id', '=', offerId)
+  const { digest } = await offer.executeTakeFirstOrThrow()
+  const vectors = ['before', 'now', 'unknown'].map((model) => ({ model, digest, vector: Buffer.alloc(384) }))
+  await db.insertInto('text_vectors').values(vectors).execute()
+  const beat = (encoder: string) =>
+    beatMatcher(db, { id: uuidv7(), host: 'host', state: 'ready', problem: undefined, offers: 1, encoder })
+  const modelsLeft = async () => {
+    await erasedBy(world, 'forget text vectors', 'text_vectors', 'digest')
+    const rows = await db.selectFrom('text_vectors').select('model').orderBy('model').execute()
+    return rows.map(({ model }) => model)
+  }
+  const usedDaysAgo = (days: number) =>
+    sql`update encoders set used_at = now() - ${days} * interval '1 day' where model = 'before'`.execute(db)
+  await beat('before')
+  await usedDaysAgo(100)
+  assert.equal((await modelsLeft()).length, 3, 'matchers that rest for months find their vectors')
+  await beat('now')
+  await usedDaysAgo(6)
+  assert.equal((await modelsLeft()).length, 3, 'whoever goes back to the version before finds them')
+  await usedDaysAgo(8)
+  assert.deepEqual(await modelsLeft(), ['now', 'unknown'])
 })
 
 test('why replies had no recommendation is forgotten after 90 days', async () => {

@@ -42,6 +42,22 @@ export const RECOMMEND: Mutant[] = [
     title: 'with the wish first, a conversation is judged as it is without, turn by turn and together',
   },
   {
+    bug: 'vectors of an encoder go as soon as another one is used',
+    file: 'src/store/offers/text-vectors.ts',
+    from: "where e.used_at < now() - ${unusedMs} * interval '1 millisecond'\n          and exists",
+    to: 'where exists',
+    test: 'test/integration/worker-retention-offers.test.ts',
+    title: 'vectors of an encoder go a week after the last matcher that used it, once another one is used',
+  },
+  {
+    bug: 'a matcher does not say which encoder it uses',
+    file: 'src/store/recommendations/matchers.ts',
+    from: 'if (encoder !== undefined) await noteEncoder(db, encoder)',
+    to: '',
+    test: 'test/integration/worker-retention-offers.test.ts',
+    title: 'vectors of an encoder go a week after the last matcher that used it, once another one is used',
+  },
+  {
     bug: 'a damaged encoder is loaded',
     file: 'src/recommend/embedding/encoder-file.ts',
     from: "return digest.digest('hex') === ENCODER_FILES[precision].sha256",

@@ -152,7 +152,14 @@ async function advertise({ store, project, feed, day, nowMs }: DayOptions): Prom
   const hour = new Date(Math.floor(nowMs / HOUR_MS) * HOUR_MS)
   await addOutcomes(db, [{ projectId: project.id, hour, outcome: 'served', calls: 1 }])
   // One that is killed each night, as those of hosts that come and go.
-  await beatMatcher(db, { id: uuidv7(nowMs), host: `host ${day}`, state: 'ready', problem: undefined, offers: 1 })
+  await beatMatcher(db, {
+    id: uuidv7(nowMs),
+    host: `host ${day}`,
+    state: 'ready',
+    problem: undefined,
+    offers: 1,
+    encoder: 'encoder',
+  })
 }
 
 async function signIn({ store, secrets, project, day, nowMs }: DayOptions): Promise<void> {

@@ -144,12 +144,11 @@ export async function sumAdvertiserDays(db: Db, asked: ReportAsked): Promise<Rep
     ), details as materialized (
       select key, 'serve' as event, times, 0 as spent_nanos from shown
       union all
-      select w.key, x.event, sum(x.times), sum(x.spent_nanos)
+      select w.key, x.event, x.times, x.spent_nanos
       from shown w join lateral (
-        select ${key} as key, d.event, d.times, d.spent_nanos from advertiser_days d
+        select ${key} as key, d.event, sum(d.times) as times, sum(d.spent_nanos) as spent_nanos from advertiser_days d
         where ${within} and d.dimension = ${dimension} and d.event <> 'serve' ${isValue ? sql`and d.value = w.key` : sql``}
-        offset 0) x using (key)
-      group by 1, 2
+        group by 1, 2 offset 0) x using (key)
     ), whole as (
       select d.event, d.times, d.spent_nanos from advertiser_days d where ${within} and d.dimension = 'campaign'
       union all select event, -times, -spent_nanos from details

@@ -30,22 +30,28 @@ export async function insertVectors(db: Db, model: string, vectors: readonly Tex
 export type VectorPlace = Pick<TextVector, 'digest'> & { model: string }
 
 /**
- * Erases, among the next `most` vectors after a place, those whose text no offer and no hint has any longer. Returns the place
- * that was reached; undefined: that was the end.
+ * Erases, among the next `most` vectors after a place, those whose text no offer and no hint has any longer, and those of an
+ * encoder that was not used for so long, as long as another one has been since. Returns the place that was reached; undefined:
+ * that was the end.
  */
 export async function eraseUnusedVectors(
   db: Db,
   after: VectorPlace | undefined,
-  most: number,
+  { most, unusedMs }: { most: number; unusedMs: number },
 ): Promise<{ reached: VectorPlace | undefined; erased: number }> {
   const beyond = after === undefined ? sql`` : sql`where (model, digest) > (${after.model}, ${after.digest}::bytea)`
   const { rows } = await sql<VectorPlace & { seen: number; erased: number }>`
-    with seen as materialized (select model, digest from text_vectors ${beyond} order by model, digest limit ${most}),
+    with replaced as materialized (
+        select e.model from encoders e
+        where e.used_at < now() - ${unusedMs} * interval '1 millisecond'
+          and exists (select from encoders later where later.used_at > e.used_at)),
+      seen as materialized (select model, digest from text_vectors ${beyond} order by model, digest limit ${most}),
       erased as (
         delete from text_vectors v using seen s where v.model = s.model and v.digest = s.digest
-          and not exists (select from offers o where o.text_hash = v.digest)
-          and v.digest not in (
-            select sha256(convert_to(hint, 'UTF8')) from campaigns c, unnest(c.context_hints || c.negative_hints) as hint)
+          and (v.model in (select model from replaced) or (
+            not exists (select from offers o where o.text_hash = v.digest)
+            and v.digest not in (
+              select sha256(convert_to(hint, 'UTF8')) from campaigns c, unnest(c.context_hints || c.negative_hints) as hint)))
         returning 1)
     select model, digest, (select count(*)::int from seen) as seen, (select count(*)::int from erased) as erased
     from seen order by model desc, digest desc limit 1`.execute(db)
