@@ -53,7 +53,7 @@ test('what is grouped, shown and when is in the address and survives a reload', 
   assert.match(page.url(), /by=key/)
   await page.reload()
   await page.getByRole('heading', { name: 'Spend by key' }).waitFor()
-  await page.getByRole('cell', { name: 'website' }).waitFor()
+  await page.getByRole('cell', { name: 'website' }).first().waitFor()
   assert.equal(await page.getByLabel('Time range').inputValue(), '7d')
   await context.close()
 })

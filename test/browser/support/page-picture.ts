@@ -110,6 +110,18 @@ function compare(t: TestContext, text: string): void {
   }
 }
 
+/** A page that is just being left is asked again when the next one is there. */
+async function stateOf(page: Page): Promise<PageState> {
+  for (;;) {
+    try {
+      return await page.evaluate<PageState>('window.parleyTimers.idle()')
+    } catch (error) {
+      if (!/Execution context was destroyed/.test(String(error))) throw error
+      await page.waitForLoadState()
+    }
+  }
+}
+
 type Take = (scene: Scene) => Promise<string>
 
 function openStand(page: Page, server: CannedConsole, beginnings: Map<string, Picture>): Take {
@@ -118,7 +130,7 @@ function openStand(page: Page, server: CannedConsole, beginnings: Map<string, Pi
     let before = ''
     for (let calm = 0, rounds = 0; ; rounds += 1) {
       assert.ok(rounds < 2_000, `${page.url()} does not come to rest`)
-      const { signature, isBusy, isLoading } = await page.evaluate<PageState>('window.parleyTimers.idle()')
+      const { signature, isBusy, isLoading } = await stateOf(page)
       const now = `${server.requests().length} ${signature}`
       calm = server.underWay() === 0 && !isBusy && now === before ? calm + 1 : 0
       if (calm === (isLoading ? LOADING_ROUNDS : CALM_ROUNDS)) return
